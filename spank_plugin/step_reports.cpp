@@ -4,6 +4,7 @@
 #include "base/io/files.h"
 #include "base/io/programs.h"
 #include "mapping/frameworks/framework.h"
+#include "node/run_report.h"
 #include "slurm_calls.h"
 #include "spank_access.h"
 
@@ -19,8 +20,15 @@ namespace {
 // For `distgpu run`, in whose environment srun was started.
 void append_to_run_report(const std::string& path, const std::string& line) {
     if (path.empty()) return;
-    const UniqueFd file(open(path.c_str(), O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd file(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     if (file.is_open()) write_all(file.fd(), line + '\n');
+}
+
+// What `distgpu run` says of it: its own line goes on where this one speaks of the step's end.
+RunReport run_report_of(const FailedTask::Decision& decision) {
+    constexpr std::string_view prefix = "distgpu: ";
+    const std::string_view text = std::string_view(decision.line).substr(prefix.size());
+    return {std::string(text.substr(0, text.find(';'))), decision.node};
 }
 
 }  // namespace
@@ -36,6 +44,10 @@ bool ends_step_on_failure(const Request& request, const SlurmOptions& options) {
 bool StepReports::receive(NodeMessage message) {
     if (message.kind == rows_message) {
         return rows_ && rows_->add(std::move(message.lines), Clock::now());
+    }
+    if (message.kind == run_report_message && message.lines.size() == 1) {
+        append_to_run_report(step_.run_report, message.lines.front());
+        return true;
     }
     auto task = read_ended_task(message);
     if (task && failed_) failed_->add(*std::move(task), Clock::now());
@@ -86,7 +98,7 @@ Deadline StepReports::act(Clock::time_point now, bool is_step_over) {
                                                                          : State::running);
         if (!decision.line.empty()) {
             print_to_user(decision.line);
-            append_to_run_report(step_.run_report, decision.line);
+            append_to_run_report(step_.run_report, to_line(run_report_of(decision)));
         }
         if (decision.ends_step) {
             signal_step(step_.job, step_.step, SIGTERM);

@@ -65,6 +65,7 @@ FailedTask::Decision FailedTask::decide(StepState state) {
         line += "; the others would wait for it, so the step is ended (fail=wait keeps it)";
     }
     decision.line = std::move(line);
+    decision.node = first_->who.substr(first_->who.rfind(' ') + 1);
     return decision;
 }
 

@@ -40,6 +40,7 @@ class FailedTask {
 
     struct Decision {
         std::string line;  // for the user; empty if there is nothing to say
+        std::string node;  // of the task that failed first
         bool ends_step = false;
     };
     // Precondition: due() is not Deadline::max(), which it is from then on. A step of which a task

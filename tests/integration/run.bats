@@ -16,7 +16,7 @@ while [ "$step" -lt 10 ]; do
     [ "$RANK" != 0 ] || echo "$step" >saved
     if [ "$step" = 5 ] && [ "$DISTGPU_RESTART" = 0 ]; then
         [ "$RANK" != 2 ] || eval "$FAULT"
-        exec sleep 60
+        exec sleep "${WAIT:-60}"
     fi
 done
 [ "$RANK" != 0 ] || echo "trained to $step"
@@ -44,8 +44,8 @@ trained to 10
 status 0' ]
     grep -qx 'distgpu: run: rank 2 on node03 failed first: it ended with status 3; restart 1 of 3' <<<"$output"
     run -0 submit ./distgpu run --summary "$SCRATCH"/distgpu-run-*.jsonl
-    [[ ${lines[0]} =~ ^'attempt 0: '.*', status 143: rank 2 on node03 failed first: it ended with status 3; restart 1 of 3'$ ]]
-    [[ ${lines[1]} =~ ^'attempt 1: '.*', status 0: the training has ended'$ ]]
+    [[ ${lines[0]} =~ ^'attempt 0 on node[01-04]: '.*', status 143: rank 2 on node03 failed first: it ended with status 3; restart 1 of 3'$ ]]
+    [[ ${lines[1]} =~ ^'attempt 1 on node[01-04]: '.*', status 0: the training has ended'$ ]]
     [ "${#lines[@]}" -eq 2 ]
 }
 
@@ -78,12 +78,70 @@ status 0' ]
     grep -qE '^attempt 1 from [0-9]+ with 3$' <<<"$output"
 }
 
+# Slurm 22.05 then keeps the step, and what it has on the other nodes, until the end of the job.
+@test "a lost node whose peers fail at once, with GPUs" {
+    (
+        until [[ $(cat "$SCRATCH/saved" 2>/dev/null) == 5 ]]; do sleep 0.05; done
+        on node02 pkill -KILL slurmd
+        on node02 pkill -KILL slurmstepd
+        touch "$SCRATCH/died"
+    ) 3>&- &
+    FAULT='until [ -e died ]; do sleep 0.1; done; exit 1' run_job --gres=gpu:4 \
+        "./distgpu run --spares 1 -- ${train/srun/srun --gres=gpu:4}"
+    wait
+    rm "$SCRATCH/died"
+    "$sandbox" node --name "$CLUSTER" start node02
+    [[ $output == *'distgpu: run: lost node02; restart 1 of 3 without node02'*'trained to 10'*'status 0' ]]
+}
+
+@test "a node on which Slurm cannot start a program, though it does not say so, is left out" {
+    (
+        until [[ $(cat "$SCRATCH/saved" 2>/dev/null) == 5 ]]; do sleep 0.05; done
+        on node02 pkill -KILL slurmd
+        on node03 pkill -KILL -f '^sleep 60$'
+    ) 3>&- &
+    FAULT='exec sleep 60' run_job "./distgpu run --spares 1 -- $train"
+    wait
+    "$sandbox" node --name "$CLUSTER" start node02
+    [[ $output == *'distgpu: run: lost node02; restart 1 of 3 without node02'*'trained to 10'*'status 0' ]]
+    [ "$(jq -r .nodes "$SCRATCH"/distgpu-run-*.jsonl)" = $'node[01-03]\nnode[01,03-04]' ]
+}
+
+@test "a node where two attempts in a row fail first is left out" {
+    run_job './distgpu run --spares 1 -- srun --distgpu=pytorch sh -c "sleep 1; [ \$SLURMD_NODENAME != node03 ] || exit 5"'
+    [ "$(grep -c '^distgpu: run: rank 2 on node03 failed first: .*; restart 1 of 3$' <<<"$output")" -eq 1 ]
+    [[ $output == *'rank 2 on node03 failed first: it ended with status 5'*'; restart 2 of 3 without node03'*'status 0' ]]
+}
+
+@test "a node that the check finds unfit is left out" {
+    on node03 ip link set eth0 mtu 576
+    "$sandbox" link --name "$CLUSTER" slow node03
+    run_job "./distgpu run --spares 1 -- srun --distgpu=pytorch,check sh train.sh"
+    "$sandbox" link --name "$CLUSTER" restore node03
+    [[ $output == *'distgpu: run: check: rank 2 on node03: '*'; restart 1 of 3 without node03'*'trained to 10'*'status 0' ]]
+}
+
+@test "a rank that hangs, with watch=1:end" {
+    WAIT=300 FAULT="exec sleep 1000" run_job "./distgpu run -- srun --distgpu=pytorch,watch=1:end sh train.sh"
+    [[ $output == *'distgpu: run: nothing moved in 1 min: '*'; restart 1 of 3'*'trained to 10'*'status 0' ]]
+}
+
+@test "each element of an array by itself" {
+    printf '%s\n' '#!/bin/bash' '#SBATCH --array=3-4' 'mkdir -p $SLURM_ARRAY_TASK_ID; cd $SLURM_ARRAY_TASK_ID' \
+        "FAULT='exit 3' ../distgpu run --spares 1 -- srun --distgpu=pytorch sh ../train.sh" \
+        'echo "status $? of $SLURM_ARRAY_TASK_ID" >>../statuses' >"$SCRATCH/job.sh"
+    batch -N2 --no-kill --ntasks-per-node=1 "$SCRATCH/job.sh"
+    cat "$SCRATCH/statuses"
+    [ "$(sort "$SCRATCH/statuses")" = $'status 0 of 3\nstatus 0 of 4' ]
+    [ "$(cat "$SCRATCH"/[34]/distgpu-run-*.jsonl | wc -l)" -eq 2 ]
+}
+
 @test "without --no-kill it says that a spare would not help, and a signal ends it" {
     printf '%s\n' '#!/bin/bash' './distgpu run --spares 1 -- srun --distgpu=pytorch sleep 100 &' 'pid=$!' \
         'sleep 3; kill -TERM $pid; wait $pid; echo "status $?"' >"$SCRATCH/job.sh"
     batch -N4 "$SCRATCH/job.sh"
     echo "$output"
-    [[ $output == *'distgpu: --spares: the script has no #SBATCH --no-kill, without which a lost node ends the whole job; add it'* ]]
+    [[ $output == *'distgpu: --spares: the script has no #SBATCH --no-kill; unless sbatch had it, a lost node ends the job; add it'* ]]
     [[ $output == *'a signal asked for the end'* ]]
 }
 

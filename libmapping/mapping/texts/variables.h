@@ -60,7 +60,7 @@ inline constexpr const char* layout_variable = "SLURM_DISTGPU_LAYOUT";
 // The step's secret, drawn by srun for `distgpu check` (node/step_variables.h).
 inline constexpr const char* secret_variable = "SLURM_DISTGPU_SECRET";
 
-// The file of `distgpu run` to which srun's plugin appends which rank failed first.
+// The file of `distgpu run` to which srun's plugin appends why the step ended (run_report.h).
 inline constexpr const char* run_report_variable = "SLURM_DISTGPU_REPORT";
 
 // With it, Slurm passes the option of sbatch or salloc to the srun inside (plugstack.c).

@@ -10,6 +10,7 @@
 #include "mapping/spec/parse_spec.h"
 #include "node/machine.h"
 #include "node/node_topology.h"
+#include "node/run_report.h"
 #include "node/own_task.h"
 #include "node/step_variables.h"
 #include "node/task_environment.h"
@@ -130,6 +131,11 @@ ExitCode run_check(const Arguments& arguments) {
     const CheckFacts facts{std::make_shared<const OwnTask>(**std::move(planned)), *checked,
                            own_cpus(), local_deadline};
     const auto print_verdict = [&](const Verdict& verdict) {
+        if (arguments.gate && verdict.code != ExitCode::done) {
+            send_run_report(
+                read_srun_address(ProcessEnvironment()),
+                {"check: " + reason_not_ready(verdict), verdict.exclude.to_string(), true});
+        }
         return print_result(arguments.gate ? verdict_brief(verdict)
                             : arguments.format == "json"
                                 ? verdict_json(verdict)

@@ -154,6 +154,9 @@ Verdict compute_verdict(std::string_view mode, const StepLayout& layout,
 // "94.2 Mb/s", "9.41 Gb/s". `rate`: bytes per second.
 std::string rate_text(double rate);
 
+// The first fatal finding, or the ranks that did not report; empty if there is neither.
+std::string reason_not_ready(const Verdict& verdict);
+
 // A table of the nodes, the findings, and the verdict as the last line. `colour`: for a terminal.
 std::string verdict_text(const Verdict& verdict, bool colour);
 

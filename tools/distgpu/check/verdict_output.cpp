@@ -91,6 +91,13 @@ JsonText finding_json(const SharedFinding& shared) {
 
 }  // namespace
 
+std::string reason_not_ready(const Verdict& verdict) {
+    if (!verdict.findings.empty() && is_fatal(verdict.findings.front().finding)) {
+        return line_of(verdict.findings.front());
+    }
+    return verdict.missing.empty() ? "" : missing_line(verdict);
+}
+
 std::string rate_text(double rate) {
     constexpr double mega = 1e6;
     constexpr double giga = 1e9;
@@ -113,22 +120,18 @@ std::string verdict_text(const Verdict& verdict, bool colour) {
     if (!verdict.skipped.empty()) {
         text += formatted("not checked: {}\n", join(verdict.skipped, ", "));
     }
-    std::string worst;
     std::size_t warnings = 0;
     for (const SharedFinding& shared : verdict.findings) {
         const bool fatal = is_fatal(shared.finding);
         text += fatal ? styled(colour, "31", "failed:") : styled(colour, "33", "warning:");
         text += formatted(" {}\n", line_of(shared));
-        if (fatal && worst.empty()) worst = line_of(shared);
         warnings += fatal ? 0 : 1;
     }
     if (!verdict.missing.empty()) {
-        const std::string missing = missing_line(verdict);
-        text += formatted("{} {}\n", styled(colour, "31", "missing:"), missing);
-        if (worst.empty()) worst = missing;
+        text += formatted("{} {}\n", styled(colour, "31", "missing:"), missing_line(verdict));
     }
-    if (!worst.empty()) {
-        text += styled(colour, "1;31", "not ready:") + " " + worst + "\n";
+    if (const std::string reason = reason_not_ready(verdict); !reason.empty()) {
+        text += styled(colour, "1;31", "not ready:") + " " + reason + "\n";
         if (!verdict.exclude.empty()) {
             text += formatted("leave out: --exclude={}\n", verdict.exclude.to_string());
         }

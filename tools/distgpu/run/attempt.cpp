@@ -2,10 +2,12 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/layout/hostlist.h"
 #include "slurm/slurm_options.h"
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace distgpu {
 namespace {
@@ -42,11 +44,12 @@ Result<Training> read_training(std::vector<std::string> words, const Environment
         return Error{words.empty() ? "command" : excerpt(words.front()), "not srun",
                      "write distgpu run -- srun --distgpu=MODE train.py"};
     }
-    const std::uint32_t job_nodes = job.number("SLURM_JOB_NUM_NODES").value_or(0);
-    if (job_nodes == 0) {
-        return Error{"SLURM_JOB_NUM_NODES", "not set, so this is no job of Slurm",
+    std::vector<std::string> names = node_names(job.text("SLURM_JOB_NODELIST"));
+    if (names.empty()) {
+        return Error{"SLURM_JOB_NODELIST", "not the nodes of a job of Slurm",
                      "run it in a batch script, or in salloc's shell"};
     }
+    const auto job_nodes = static_cast<std::uint32_t>(names.size());
     const SlurmOptions options = parse_slurm_line(words, SlurmCommand::srun).options;
     if (auto error = chosen_nodes(options)) return *std::move(error);
     const auto typed = number_of(options, "nodes");
@@ -61,7 +64,7 @@ Result<Training> read_training(std::vector<std::string> words, const Environment
                      formatted("the job has only {}", counted(job_nodes, "node")),
                      "write fewer, or give sbatch more --nodes"};
     }
-    Training training{std::move(words), job_nodes, job_nodes - wanted_spares};
+    Training training{std::move(words), std::move(names), job_nodes - wanted_spares};
     if (typed && *typed != training.nodes) {
         return Error{formatted("--nodes={}", *typed),
                      formatted("the job has {}, and --spares {} leaves {}",
@@ -80,11 +83,38 @@ Result<Training> read_training(std::vector<std::string> words, const Environment
     return training;
 }
 
-std::vector<std::string> attempt_words(const Training& training,
+std::vector<std::string> node_names(std::string_view host_list) {
+    std::vector<std::string> names;
+    const auto hosts = HostList::parse(host_list);
+    const std::uint64_t count = hosts ? hosts->size() : 0;
+    for (std::uint32_t i = 0; i < count; ++i) names.push_back(hosts->name(NodeIndex{i}));
+    return names;
+}
+
+std::vector<std::string> nodes_without(std::vector<std::string> nodes,
+                                       const std::vector<std::string>& others) {
+    const std::set<std::string> removed(others.begin(), others.end());
+    std::erase_if(nodes, [&](const std::string& node) { return removed.contains(node); });
+    return nodes;
+}
+
+std::vector<std::string> attempt_nodes(const Training& training,
                                        const std::vector<std::string>& left_out) {
+    std::vector<std::string> nodes = nodes_without(training.job_nodes, left_out);
+    nodes.resize(std::min<std::size_t>(nodes.size(), training.nodes));
+    return nodes;
+}
+
+std::vector<std::string> attempt_words(const Training& training,
+                                       const std::vector<std::string>& nodes,
+                                       bool has_lost_nodes) {
     std::vector<std::string> words{training.words.front(), formatted("--nodes={}", training.nodes)};
     if (training.tasks) words.push_back(formatted("--ntasks={}", *training.tasks));
-    if (!left_out.empty()) words.push_back("--exclude=" + join(left_out, ","));
+    const std::vector<std::string> others = nodes_without(training.job_nodes, nodes);
+    if (!others.empty()) {
+        words.push_back("--exclude=" + HostList::from_names(others).to_string());
+    }
+    if (has_lost_nodes) words.emplace_back("--overlap");
     words.insert(words.end(), training.words.begin() + 1, training.words.end());
     return words;
 }

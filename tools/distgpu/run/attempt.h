@@ -8,18 +8,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace distgpu {
 
 struct Training {
     std::vector<std::string> words;  // srun, and what follows it, as the user wrote it
-    std::uint32_t job_nodes = 0;     // of the job
-    std::uint32_t nodes = 0;         // of each attempt
+    std::vector<std::string> job_nodes;
+    std::uint32_t nodes = 0;  // of each attempt
     // Of each attempt; nullopt: srun's own options or variables determine it.
     std::optional<std::uint32_t> tasks{};
 
-    std::uint32_t spares() const { return job_nodes - nodes; }
+    std::size_t spares() const { return job_nodes.size() - nodes; }
 };
 
 // `job`: the batch script's environment. `spares`: nodes of the job that an attempt does not use;
@@ -29,9 +30,21 @@ struct Training {
 Result<Training> read_training(std::vector<std::string> words, const Environment& job,
                                std::optional<std::uint32_t> spares);
 
-// The words of an attempt without the nodes in `left_out`: --nodes, --ntasks and --exclude directly
-// behind srun, so that what the user wrote wins.
-std::vector<std::string> attempt_words(const Training& training,
+// The nodes of a host list; none if it is not one.
+std::vector<std::string> node_names(std::string_view host_list);
+
+std::vector<std::string> nodes_without(std::vector<std::string> nodes,
+                                       const std::vector<std::string>& others);
+
+// The nodes of an attempt: the first ones of the job that are not in `left_out`.
+std::vector<std::string> attempt_nodes(const Training& training,
                                        const std::vector<std::string>& left_out);
+
+// The words of an attempt on these nodes: --nodes, --ntasks and --exclude, with the job's other
+// nodes, directly behind srun, so that what the user wrote wins. `has_lost_nodes`: of the job. With
+// --overlap, because the step of a lost node keeps the CPUs and GPUs of its other nodes until the
+// end of the job, if its tasks there ended before slurmctld gave the node up (22.05 to 26.05).
+std::vector<std::string> attempt_words(const Training& training,
+                                       const std::vector<std::string>& nodes, bool has_lost_nodes);
 
 }  // namespace distgpu

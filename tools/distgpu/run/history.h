@@ -17,7 +17,10 @@ inline constexpr int no_restart_status = 93;
 struct AttemptEnd {
     int status = 0;     // srun's, as in a shell
     std::string who{};  // "rank 3 on node02 failed first: it ended with status 1"
-    std::vector<std::string> lost_nodes{};
+    std::vector<std::string> where{};        // the node of that rank
+    std::vector<std::string> lost_nodes{};   // of the job, by now
+    std::vector<std::string> unfit_nodes{};  // that the check found
+    bool is_job_ending = false;
     bool was_asked_to_end = false;  // a signal to `distgpu run` itself
     bool has_progressed = true;     // since the attempt before
     bool was_notified = false;      // of the time limit
@@ -34,16 +37,14 @@ enum class NextStep { done, restart, requeue, give_up };
 
 struct Decision {
     NextStep next = NextStep::done;
-    std::string why{};  // for people and the log
+    std::string why{};                    // for people and the log
+    std::vector<std::string> left_out{};  // from now on
 };
 
 // `attempts`: all so far, the last one included. A training that ends after the notice of the time
-// limit has saved, whatever its status.
+// limit has saved, whatever its status. Left out are nodes that are lost, unfit, or where two
+// attempts in a row failed first, if enough are left without these.
 Decision decide(const Training& training, const std::vector<AttemptEnd>& attempts,
                 const Rules& rules);
-
-// The nodes of the job that `scontrol --oneliner show node` says are lost: down, failed or not
-// responding.
-std::vector<std::string> lost_nodes(std::string_view nodes);
 
 }  // namespace distgpu

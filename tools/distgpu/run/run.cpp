@@ -1,30 +1,26 @@
 // `distgpu run`: starts a training again when it fails, without the nodes that are lost.
 #include "base/format.h"
 #include "base/io/files.h"
-#include "base/io/programs.h"
 #include "base/json_fields.h"
 #include "base/values.h"
 #include "command_line.h"
-#include "mapping/texts/variables.h"
+#include "mapping/layout/hostlist.h"
 #include "node/machine.h"
-#include "node/own_task.h"
 #include "output.h"
 #include "run/history.h"
-#include "run/time_limit.h"
+#include "run/run_attempt.h"
+#include "run/slurm_state.h"
 #include "slurm/batch_script.h"
 #include "slurm/slurm_queries.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fcntl.h>
 #include <memory>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace distgpu {
 namespace {
@@ -37,6 +33,7 @@ struct Arguments {
     std::optional<std::uint32_t> before_limit;
     bool requeue = false;
     std::optional<std::uint32_t> requeues;
+    bool node = false;
     std::string progress;
     std::string summary;
     std::vector<std::string> command;
@@ -45,19 +42,28 @@ struct Arguments {
 // What a later summary shows of an attempt: a line of distgpu-run-JOB.jsonl.
 struct LoggedAttempt {
     std::uint32_t attempt = 0;
+    std::uint32_t requeues = 0;  // of the job, before it
+    std::string nodes{};
     std::string began{};
     std::string ended{};
     std::uint32_t seconds = 0;
+    std::uint32_t pause = 0;  // seconds since the attempt before ended
     std::uint32_t status = 0;
     std::string who{};
     std::string why{};
     std::vector<std::string> left_out{};
 
     static void fields(auto& io, auto& it) {
-        io("attempt", it.attempt, "began", it.began, "ended", it.ended, "seconds", it.seconds,
-           "status", it.status, "who", it.who, "why", it.why, "left_out", it.left_out);
+        io("attempt", it.attempt, "requeues", it.requeues, "nodes", it.nodes, "began", it.began,
+           "ended", it.ended, "seconds", it.seconds, "pause", it.pause, "status", it.status, "who",
+           it.who, "why", it.why, "left_out", it.left_out);
     }
 };
+
+std::uint32_t whole_seconds(Clock::duration time) {
+    return static_cast<std::uint32_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(time).count());
+}
 
 std::string now_text() {
     const std::time_t now = std::time(nullptr);
@@ -65,124 +71,6 @@ std::string now_text() {
     localtime_r(&now, &local);
     std::array<char, 32> text{};
     return {text.data(), std::strftime(text.data(), text.size(), "%FT%T", &local)};
-}
-
-// The file to which srun's plugin writes which rank failed first.
-class FailureReport {
-  public:
-    FailureReport() : file_(mkstemp(path_.data())) {
-        if (file_.is_open()) setenv(run_report_variable, path_.c_str(), 1);
-    }
-    ~FailureReport() { unlink(path_.c_str()); }
-    FailureReport(const FailureReport&) = delete;
-    FailureReport& operator=(const FailureReport&) = delete;
-
-    // What was written since the last call, without "distgpu: ".
-    std::string take() {
-        std::string text;
-        std::array<char, 4096> part{};
-        ssize_t got = 0;
-        while (file_.is_open() && (got = read(file_.fd(), part.data(), part.size())) > 0) {
-            text.append(part.data(), static_cast<std::size_t>(got));
-        }
-        std::string_view line = text;
-        line = cut_until(line, '\n');
-        constexpr std::string_view prefix = "distgpu: ";
-        if (line.starts_with(prefix)) line.remove_prefix(prefix.size());
-        return std::string(line.substr(0, line.find(';')));
-    }
-
-  private:
-    std::string path_ = "/tmp/distgpu-run-XXXXXX";
-    UniqueFd file_;
-};
-
-sigset_t awaited_signals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
-        sigaddset(&signals, number);
-    }
-    return signals;
-}
-
-// Sends the ranks SIGUSR2 so many seconds before the job's time limit.
-class LimitNotice {
-  public:
-    // `seconds`: 0 for no notice.
-    LimitNotice(std::uint32_t seconds, const Environment& environment)
-        : seconds_(seconds), environment_(environment) {
-        if (seconds_ > 0) look();
-    }
-
-    bool was_sent() const { return was_sent_; }
-    Deadline due() const { return due_; }
-
-    // When it is due: the limit may have changed meanwhile.
-    void act() {
-        look();
-        if (due_ > Clock::now()) return;
-        due_ = Deadline::max();
-        was_sent_ = true;
-        print_error_line(formatted("distgpu: run: the job ends in {} s", seconds_));
-        const auto started =
-            start_program({own_program_path(), "signal", own_job(environment_), "USR2"}, {});
-        if (started.problem) print_error_line(started.problem->error.message());
-    }
-
-  private:
-    void look() {
-        const auto record = ask_job_record(environment_);
-        due_ = Deadline::max();
-        if (!record) {
-            print_error_line(record.error().message());
-        } else if (record->end) {
-            due_ = Clock::now() + std::chrono::seconds(*record->end - std::time(nullptr)) -
-                   std::chrono::seconds(seconds_);
-        }
-    }
-
-    std::uint32_t seconds_;
-    const Environment& environment_;
-    Deadline due_ = Deadline::max();
-    bool was_sent_ = false;
-};
-
-timespec until(Deadline due) {
-    constexpr std::chrono::hours longest{1};
-    const auto wait = std::clamp<Clock::duration>(due - Clock::now(), Clock::duration(0), longest);
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
-    return {seconds.count(),
-            std::chrono::duration_cast<std::chrono::nanoseconds>(wait - seconds).count()};
-}
-
-// Runs srun and passes signals on to it, except those of a terminal, which it gets itself.
-AttemptEnd run_attempt(const std::vector<std::string>& words, LimitNotice& notice) {
-    const sigset_t signals = awaited_signals();
-    const pid_t srun = fork();
-    if (srun == 0) {
-        sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-        const int problem = replace_process(words);
-        _exit(problem == ENOENT ? static_cast<int>(ExitCode::not_found)
-                                : static_cast<int>(ExitCode::not_executable));
-    }
-    AttemptEnd end;
-    constexpr int signalled = 128;
-    int status = 0;
-    while (srun > 0 && waitpid(srun, &status, WNOHANG) == 0) {
-        siginfo_t info{};
-        const timespec wait = until(notice.due());
-        const int number = sigtimedwait(&signals, &info, &wait);
-        if (Clock::now() >= notice.due()) notice.act();
-        if (number <= 0 || number == SIGCHLD) continue;
-        end.was_asked_to_end = end.was_asked_to_end || (number != SIGUSR1 && number != SIGUSR2);
-        if (info.si_code <= 0) kill(srun, number);
-    }
-    end.was_notified = notice.was_sent();
-    end.status = srun < 0            ? static_cast<int>(ExitCode::environment)
-                 : WIFEXITED(status) ? WEXITSTATUS(status)
-                                     : signalled + WTERMSIG(status);
-    return end;
 }
 
 // The log is for later; that it cannot be written ends no training.
@@ -201,14 +89,53 @@ std::string state_of(const std::string& file) {
                      state.st_mtim.tv_nsec);
 }
 
-std::vector<std::string> ask_lost_nodes(const Environment& environment) {
-    const auto nodes = run_slurm_command(
-        environment,
-        {"scontrol", "--oneliner", "show", "node", environment.text("SLURM_JOB_NODELIST")},
-        query_limit);
-    if (nodes) return lost_nodes(*nodes);
-    print_error_line(nodes.error().message());
-    return {};
+// srun's status is 0 if the tasks of the other nodes ended well, or if there were no others (22.05).
+bool has_lost_nodes(const std::vector<std::string>& nodes, const Environment& environment) {
+    const auto lost = ask_lost_nodes(environment);
+    return lost && nodes_without(nodes, *lost).size() < nodes.size();
+}
+
+// Adds to a failed attempt what Slurm says of the job and its nodes. Waits until slurmctld answers,
+// as it may be restarting.
+void ask_slurm(AttemptEnd& end, const Training& training, const Environment& environment) {
+    constexpr std::chrono::seconds pause{10};
+    for (bool is_first = true;; is_first = false) {
+        const auto job = ask_job_record(environment);
+        auto lost = job ? ask_lost_nodes(environment) : job.error();
+        if (lost) {
+            end.is_job_ending = !job->is_running;
+            end.lost_nodes = *std::move(lost);
+            break;
+        }
+        if (is_first) {
+            print_error_line(lost.error().message());
+            print_error_line("distgpu: run: waiting for slurmctld");
+        }
+        if (is_end_requested_within(pause)) {
+            end.was_asked_to_end = true;
+            return;
+        }
+    }
+    if (end.is_job_ending || end.status == no_restart_status) return;
+    const auto silent =
+        find_silent_nodes(nodes_without(training.job_nodes, end.lost_nodes), environment);
+    end.lost_nodes.insert(end.lost_nodes.end(), silent.begin(), silent.end());
+}
+
+void add_reports(AttemptEnd& end, const std::vector<RunReport>& reports) {
+    for (const RunReport& report : reports) {
+        end.who = report.text;
+        (report.is_unfit ? end.unfit_nodes : end.where) = node_names(report.nodes);
+    }
+}
+
+void requeue(const Environment& environment, const std::vector<std::string>& left_out) {
+    constexpr std::chrono::seconds pause{5};
+    for (int i = 0; i < 3; ++i) {
+        const auto requeued = requeue_job(environment, left_out);
+        if (!requeued) print_error_line(requeued.error().message());
+        if (requeued || is_end_requested_within(pause)) return;
+    }
 }
 
 // Says what would not work, before anything starts.
@@ -224,7 +151,7 @@ void warn_before_start(const Arguments& arguments, const Training& training,
     };
     if (training.spares() > 0 && !has("no-kill")) {
         warn("--spares",
-             "the script has no #SBATCH --no-kill, without which a lost node ends the whole job",
+             "the script has no #SBATCH --no-kill; unless sbatch had it, a lost node ends the job",
              "add it");
     }
     if (!arguments.requeue) return;
@@ -248,41 +175,43 @@ ExitCode run_training(const Arguments& arguments, const Training& training,
     rules.max_requeues = arguments.requeues.value_or(rules.max_requeues);
     const std::string log = formatted("distgpu-run-{}.jsonl", environment.text("SLURM_JOB_ID"));
     warn_before_start(arguments, training, environment);
-    const sigset_t signals = awaited_signals();
-    sigprocmask(SIG_BLOCK, &signals, nullptr);
-    FailureReport report;
+    block_signals();
+    RunReports reports;
     LimitNotice notice(arguments.before_limit.value_or(0), environment);
     std::vector<AttemptEnd> attempts;
-    std::vector<std::string> left_out;
+    Decision decision{NextStep::restart};
     std::string progress = state_of(arguments.progress);
-    while (true) {
+    auto ended = Clock::now();
+    while (decision.next == NextStep::restart) {
         setenv("DISTGPU_RESTART", std::to_string(attempts.size()).c_str(), 1);
-        LoggedAttempt entry{.attempt = static_cast<std::uint32_t>(attempts.size()),
-                            .began = now_text(),
-                            .left_out = left_out};
+        const auto nodes = attempt_nodes(training, decision.left_out);
         const auto begin = Clock::now();
-        AttemptEnd end = run_attempt(attempt_words(training, left_out), notice);
-        end.who = report.take();
-        if (end.status != 0) end.lost_nodes = ask_lost_nodes(environment);
+        const bool has_lost = !attempts.empty() && !attempts.back().lost_nodes.empty();
+        LoggedAttempt entry{.attempt = static_cast<std::uint32_t>(attempts.size()),
+                            .requeues = rules.requeued,
+                            .nodes = HostList::from_names(nodes).to_string(),
+                            .began = now_text(),
+                            .pause = whole_seconds(begin - ended),
+                            .left_out = decision.left_out};
+        AttemptEnd end = run_attempt(attempt_words(training, nodes, has_lost), notice);
+        ended = Clock::now();
+        entry.ended = now_text();
+        entry.seconds = whole_seconds(ended - begin);
+        add_reports(end, reports.take());
+        if (end.status == 0 && has_lost_nodes(nodes, environment)) end.status = 1;
+        if (end.status != 0 && !end.was_asked_to_end) ask_slurm(end, training, environment);
         const std::string before = std::exchange(progress, state_of(arguments.progress));
         end.has_progressed = arguments.progress.empty() || progress != before;
         attempts.push_back(end);
-        const Decision decision = decide(training, attempts, rules);
-        entry.ended = now_text();
-        entry.seconds = static_cast<std::uint32_t>(
-            std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - begin).count());
+        decision = decide(training, attempts, rules);
         entry.status = static_cast<std::uint32_t>(end.status);
         entry.who = end.who;
         entry.why = decision.why;
         append_line(log, fields_json(entry).line());
         if (decision.next != NextStep::done) print_error_line("distgpu: run: " + decision.why);
-        if (decision.next == NextStep::requeue) {
-            const auto requeued = requeue_job(environment, end.lost_nodes);
-            if (!requeued) print_error_line(requeued.error().message());
-        }
-        if (decision.next != NextStep::restart) return static_cast<ExitCode>(end.status);
-        left_out = end.lost_nodes;
     }
+    if (decision.next == NextStep::requeue) requeue(environment, decision.left_out);
+    return static_cast<ExitCode>(attempts.back().status);
 }
 
 ExitCode print_summary(const std::string& file) {
@@ -297,11 +226,9 @@ ExitCode print_summary(const std::string& file) {
             return report_error({file, "not a log of distgpu run", "name distgpu-run-JOB.jsonl"},
                                 ExitCode::usage);
         }
-        lines += formatted(
-            "attempt {}: {} to {}, {} s, status {}{}: {}\n", entry->attempt,
-            printable(entry->began), printable(entry->ended), entry->seconds, entry->status,
-            entry->left_out.empty() ? "" : ", without " + printable(join(entry->left_out, ", ")),
-            printable(entry->why));
+        lines += formatted("attempt {} on {}: {} to {}, {} s, status {}: {}\n", entry->attempt,
+                           entry->nodes, entry->began, entry->ended, entry->seconds, entry->status,
+                           entry->why);
     }
     return print_result(lines, ExitCode::done);
 }
@@ -309,6 +236,7 @@ ExitCode print_summary(const std::string& file) {
 ExitCode run_run(const Arguments& arguments) {
     if (!arguments.summary.empty()) return print_summary(arguments.summary);
     const ProcessEnvironment environment;
+    if (arguments.node) return answer_from_node(environment);
     if (arguments.requeue && !arguments.before_limit) {
         return report_error({"--requeue", "it follows the notice of the time limit",
                              "add --before-limit SECONDS, the time that a save takes"},
@@ -359,6 +287,9 @@ Subcommand run_subcommand() {
                          .target = &arguments->summary,
                          .help = "Print what a log, distgpu-run-JOB.jsonl, says, and exit",
                          .value_name = "FILE"},
+                        {.name = "--node",
+                         .target = &arguments->node,
+                         .help = "Internal: run by the extra step on each node"},
                         {.name = "COMMAND",
                          .target = &arguments->command,
                          .help = "srun, its options, the program"}},

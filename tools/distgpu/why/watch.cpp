@@ -8,6 +8,7 @@
 #include "mapping/request/request.h"
 #include "node/host_helper.h"
 #include "node/machine.h"
+#include "node/run_report.h"
 #include "output.h"
 #include "slurm/find_running_step.h"
 #include "slurm/slurm_queries.h"
@@ -215,8 +216,21 @@ class Watcher {
         }
         static_cast<void>(write_all(STDERR_FILENO, text));
         if (!ends) return ExitCode::done;
+        send_run_report(srun_, run_report_of(diagnosis));
         const auto ended = cancel_step(step.id, environment_);
         return ended ? ExitCode::done : report_error(ended.error(), ExitCode::environment);
+    }
+
+    RunReport run_report_of(const Diagnosis& diagnosis) const {
+        std::string text = formatted("nothing moved in {}", duration_text(limit_));
+        if (!diagnosis.findings.empty()) text += ": " + diagnosis.findings.front();
+        std::vector<std::string> nodes;
+        for (const RankGroup& group : diagnosis.groups) {
+            if (std::ranges::includes(diagnosis.accused, group.ranks)) {
+                nodes.insert(nodes.end(), group.nodes.begin(), group.nodes.end());
+            }
+        }
+        return {std::move(text), HostList::from_names(nodes).to_string()};
     }
 
     std::string step_;
@@ -226,6 +240,7 @@ class Watcher {
     seconds last_look_;  // its length
     ProcessEnvironment environment_;
     std::string node_;
+    std::optional<SrunAddress> srun_ = read_srun_address(environment_);  // sampling removes it
     Traffic traffic_ = read_traffic({});
     std::optional<NodeSample> first_;     // of this node, since its ranks last made progress
     std::optional<StepSample> baseline_;  // of all nodes, since then

@@ -14,7 +14,7 @@ EnvironmentCopy job(const std::vector<std::pair<std::string, std::string>>& vari
 }
 
 const std::vector<std::pair<std::string, std::string>> four_nodes{
-    {"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_NTASKS", "8"}};
+    {"SLURM_JOB_NODELIST", "n[1-4]"}, {"SLURM_NTASKS_PER_NODE", "2"}, {"SLURM_NTASKS", "8"}};
 
 std::string words_of(Words words, std::optional<std::uint32_t> spares,
                      const std::vector<std::string>& left_out = {},
@@ -22,15 +22,18 @@ std::string words_of(Words words, std::optional<std::uint32_t> spares,
     const auto training = read_training(std::move(words), environment, spares);
     if (!training) return training.error().message();
     std::string text;
-    for (const std::string& word : attempt_words(*training, left_out)) text += word + ' ';
+    const auto nodes = attempt_nodes(*training, left_out);
+    for (const std::string& word : attempt_words(*training, nodes, !left_out.empty())) text += word + ' ';
     return text;
 }
 
 TEST(AttemptWords, LeaveTheSparesOutBehindSrun) {
     EXPECT_EQ(words_of({"srun", "--distgpu=pytorch", "train.py"}, 1),
-              "srun --nodes=3 --ntasks=6 --distgpu=pytorch train.py ");
-    EXPECT_EQ(words_of({"srun", "train.py"}, 1, {"n2", "n3"}),
-              "srun --nodes=3 --ntasks=6 --exclude=n2,n3 train.py ");
+              "srun --nodes=3 --ntasks=6 --exclude=n4 --distgpu=pytorch train.py ");
+    EXPECT_EQ(words_of({"srun", "train.py"}, 1, {"n2"}),
+              "srun --nodes=3 --ntasks=6 --exclude=n2 --overlap train.py ");
+    EXPECT_EQ(words_of({"srun", "train.py"}, 2, {"n1", "n3"}),
+              "srun --nodes=2 --ntasks=4 --exclude=n[1,3] --overlap train.py ");
     EXPECT_EQ(words_of({"/opt/slurm/bin/srun", "train.py"}, 0),
               "/opt/slurm/bin/srun --nodes=4 --ntasks=8 train.py ");
     EXPECT_EQ(words_of({"srun", "train.py"}, std::nullopt), "srun --nodes=4 --ntasks=8 train.py ");
@@ -38,24 +41,24 @@ TEST(AttemptWords, LeaveTheSparesOutBehindSrun) {
 
 TEST(AttemptWords, KeepWhatTheUserWrote) {
     EXPECT_EQ(words_of({"srun", "-N3", "--ntasks-per-node=1", "train.py"}, std::nullopt),
-              "srun --nodes=3 --ntasks=3 -N3 --ntasks-per-node=1 train.py ");
-    EXPECT_EQ(words_of({"srun", "-n6", "train.py"}, 1), "srun --nodes=3 -n6 train.py ");
+              "srun --nodes=3 --ntasks=3 --exclude=n4 -N3 --ntasks-per-node=1 train.py ");
+    EXPECT_EQ(words_of({"srun", "-n6", "train.py"}, 1), "srun --nodes=3 --exclude=n4 -n6 train.py ");
     // Behind the program they are the program's.
     EXPECT_EQ(words_of({"srun", "train.py", "--nodes=9"}, 1),
-              "srun --nodes=3 --ntasks=6 train.py --nodes=9 ");
+              "srun --nodes=3 --ntasks=6 --exclude=n4 train.py --nodes=9 ");
 }
 
 TEST(AttemptWords, TasksOfAJobWithoutTasksPerNode) {
     const auto tasks = [](const std::string& count) {
         return words_of({"srun", "train.py"}, 1, {},
-                        job({{"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_NTASKS", count}}));
+                        job({{"SLURM_JOB_NODELIST", "n[1-4]"}, {"SLURM_NTASKS", count}}));
     };
-    EXPECT_EQ(tasks("16"), "srun --nodes=3 --ntasks=12 train.py ");
+    EXPECT_EQ(tasks("16"), "srun --nodes=3 --ntasks=12 --exclude=n4 train.py ");
     EXPECT_EQ(tasks("6"),
               "distgpu: --ntasks: not given, and the job's 6 tasks do not divide by its 4 nodes; "
               "write --ntasks-per-node=N");
-    EXPECT_EQ(words_of({"srun", "train.py"}, 1, {}, job({{"SLURM_JOB_NUM_NODES", "4"}})),
-              "srun --nodes=3 --ntasks=3 train.py ");
+    EXPECT_EQ(words_of({"srun", "train.py"}, 1, {}, job({{"SLURM_JOB_NODELIST", "n[1-4]"}})),
+              "srun --nodes=3 --ntasks=3 --exclude=n4 train.py ");
 }
 
 TEST(AttemptWords, AreRefusedIfTheyContradict) {
@@ -82,7 +85,7 @@ TEST(AttemptWords, AreRefusedIfTheyContradict) {
     EXPECT_EQ(words_of({}, 1),
               "distgpu: command: not srun; write distgpu run -- srun --distgpu=MODE train.py");
     EXPECT_EQ(words_of({"srun", "train.py"}, 1, {}, EnvironmentCopy()),
-              "distgpu: SLURM_JOB_NUM_NODES: not set, so this is no job of Slurm; run it in a "
+              "distgpu: SLURM_JOB_NODELIST: not the nodes of a job of Slurm; run it in a "
               "batch script, or in salloc's shell");
 }
 

@@ -6,7 +6,11 @@ namespace distgpu {
 namespace {
 
 Training on(std::uint32_t nodes, std::uint32_t spares) {
-    return {.words = {"srun", "train.py"}, .job_nodes = nodes + spares, .nodes = nodes};
+    Training training{.words = {"srun", "train.py"}, .job_nodes = {}, .nodes = nodes};
+    for (std::uint32_t i = 1; i <= nodes + spares; ++i) {
+        training.job_nodes.push_back("n" + std::to_string(i));
+    }
+    return training;
 }
 
 TEST(Decide, AFailedTrainingIsRestartedAsOftenAsAllowed) {
@@ -43,6 +47,10 @@ TEST(Decide, NotWhereItWouldNotHelp) {
     EXPECT_EQ(decide(on(3, 0), {stuck}, {}).next, NextStep::restart);
     EXPECT_EQ(decide(on(3, 0), {stuck, stuck}, {}).next, NextStep::give_up);
     EXPECT_EQ(decide(on(3, 0), {stuck, {.status = 1}, stuck}, {}).next, NextStep::restart);
+    AttemptEnd lost = stuck;
+    lost.lost_nodes = {"n2"};
+    EXPECT_EQ(decide(on(3, 1), {stuck, lost}, {}).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 1), {lost, lost}, {}).next, NextStep::give_up);
 }
 
 TEST(Decide, ALostNodeExplainsOnlyTheAttemptThatLostIt) {
@@ -64,6 +72,10 @@ TEST(Decide, AtTheTimeLimitTheJobIsRequeuedWhateverTheStatus) {
     EXPECT_EQ(decide(on(3, 0), {saved}, rules).next, NextStep::requeue);
     EXPECT_EQ(decide(on(3, 0), {saved}, {}).why,
               "srun ended with status 1; the time limit is near");
+    saved.who = "rank 1 on n1 failed first: it ended with status 1";
+    EXPECT_EQ(decide(on(3, 0), {saved}, rules).why,
+              "the time limit is near, and the training has ended: rank 1 on n1 failed first: it "
+              "ended with status 1; requeue 4 of 10");
     EXPECT_EQ(decide(on(3, 0), {saved}, {.requeues = true, .requeued = 10}).next,
               NextStep::give_up);
     saved.status = 93;
@@ -74,14 +86,48 @@ TEST(Decide, AtTheTimeLimitTheJobIsRequeuedWhateverTheStatus) {
               "requeued");
 }
 
-TEST(LostNodes, AreDownFailedOrNotResponding) {
-    // As scontrol of 22.05 to 26.05 prints them.
-    EXPECT_EQ(lost_nodes("NodeName=n1 Arch=x86_64 State=ALLOCATED ThreadsPerCore=1\n"
-                         "NodeName=n2 State=DOWN*+NOT_RESPONDING Reason=Not responding\n"
-                         "NodeName=n3 State=ALLOCATED*\nNodeName=n4 State=MIXED+DRAIN\n"
-                         "NodeName=n5 State=DOWN\nNodeName=n6 State=FAILING\n"),
-              (std::vector<std::string>{"n2", "n3", "n5", "n6"}));
-    EXPECT_TRUE(lost_nodes("").empty());
+TEST(Decide, LeavesOutWhereTwoAttemptsInARowFailedFirstIfASpareIsThere) {
+    const AttemptEnd on_n2{.status = 1, .who = "rank 1 on n2 failed first", .where = {"n2"}};
+    const AttemptEnd on_n1{.status = 1, .where = {"n1"}};
+    const AttemptEnd on_both{.status = 1, .where = {"n1", "n2"}};
+    using Nodes = std::vector<std::string>;
+    EXPECT_EQ(decide(on(3, 1), {on_n2}, {}).left_out, Nodes());
+    EXPECT_EQ(decide(on(3, 1), {on_n2, on_n2}, {}).left_out, Nodes{"n2"});
+    EXPECT_EQ(decide(on(3, 1), {on_n2, on_n2}, {}).why,
+              "rank 1 on n2 failed first; restart 2 of 3 without n2");
+    EXPECT_EQ(decide(on(3, 1), {on_n2, on_n1}, {}).left_out, Nodes());
+    EXPECT_EQ(decide(on(3, 1), {on_both, on_both}, {}).left_out, Nodes());
+    EXPECT_EQ(decide(on(3, 0), {on_n2, on_n2}, {}).next, NextStep::restart);
+    EXPECT_EQ(decide(on(3, 0), {on_n2, on_n2}, {}).left_out, Nodes());
+    // From then on.
+    EXPECT_EQ(decide(on(3, 1), {on_n2, on_n2, on_n1}, {}).left_out, Nodes{"n2"});
+}
+
+TEST(Decide, LeavesOutWhatTheCheckFoundUnfit) {
+    const AttemptEnd unfit{.status = 1, .who = "check: n3 sends slowly", .unfit_nodes = {"n3"}};
+    EXPECT_EQ(decide(on(3, 1), {unfit}, {}).why,
+              "check: n3 sends slowly; restart 1 of 3 without n3");
+    EXPECT_EQ(decide(on(3, 1), {unfit, {.status = 1}}, {}).left_out,
+              (std::vector<std::string>{"n3"}));
+    EXPECT_EQ(decide(on(3, 0), {unfit}, {}).next, NextStep::give_up);
+}
+
+TEST(Decide, WithTooFewNodesTheJobIsRequeuedIfThatIsAsked) {
+    const AttemptEnd lost{.status = 1, .lost_nodes = {"n2"}};
+    EXPECT_EQ(decide(on(3, 0), {lost}, {.requeues = true}).why,
+              "lost n2; 2 nodes of the job are left, and an attempt needs 3; requeue 1 of 10");
+    EXPECT_EQ(decide(on(3, 0), {lost}, {.requeues = true}).left_out,
+              (std::vector<std::string>{"n2"}));
+    AttemptEnd stuck = lost;
+    stuck.has_progressed = false;
+    EXPECT_EQ(decide(on(3, 0), {stuck}, {.requeues = true}).next, NextStep::give_up);
+    EXPECT_EQ(decide(on(3, 0), {lost}, {.requeues = true, .requeued = 10}).next,
+              NextStep::give_up);
+}
+
+TEST(Decide, NothingFollowsWhileSlurmEndsTheJob) {
+    EXPECT_EQ(decide(on(3, 0), {{.status = 143, .is_job_ending = true}}, {}).why,
+              "srun ended with status 143; Slurm is ending the job");
 }
 
 }  // namespace
