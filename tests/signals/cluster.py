@@ -66,3 +66,9 @@ class Cluster:
         command = [str(SANDBOX), "run", "--name", self.name, "--", *words]
         done = subprocess.run(command, cwd=self.folder, stdout=subprocess.PIPE, text=True)
         return str(done.stdout).strip()
+
+    def on(self, host: str, *words: str) -> list[str]:
+        """The lines that a command of root prints there; raises if it fails."""
+        command = [str(SANDBOX), "on", "--name", self.name, host, "--", *words]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+        return done.stdout.splitlines()
