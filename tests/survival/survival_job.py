@@ -94,21 +94,12 @@ class Job:
 
     def processes(self) -> list[str]:
         """Of the training, on whichever node."""
-        return [pid for pid, words in each_process("cmdline") if os.fsencode(self.program) in words]
-
-    def report_file(self) -> pathlib.Path | None:
-        """In which `distgpu run` gets its srun's line, while both run."""
-        own = os.fsencode(f"PWD={self.folder}")
-        for _, variables in each_process("environ"):
-            found = [v for v in variables if v.startswith(b"SLURM_DISTGPU_REPORT=")]
-            if found and own in variables:
-                return pathlib.Path(os.fsdecode(found[0].partition(b"=")[2]))
-        return None
+        return [pid for pid, words in each_process() if os.fsencode(self.program) in words]
 
 
-def each_process(file: str) -> Iterator[tuple[str, list[bytes]]]:
-    """The words of such a file of each process of the machine, and so of all nodes."""
-    for path in pathlib.Path("/proc").glob(f"[0-9]*/{file}"):
+def each_process() -> Iterator[tuple[str, list[bytes]]]:
+    """The words of each process of the machine, and so of all nodes."""
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         try:
             yield path.parent.name, path.read_bytes().split(b"\0")
         except OSError:

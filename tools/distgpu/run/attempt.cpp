@@ -71,6 +71,7 @@ Result<Training> read_training(std::vector<std::string> words, const Environment
                                counted(job_nodes, "node"), wanted_spares, training.nodes),
                      "leave --nodes out, or give sbatch as many more nodes as there are spares"};
     }
+    training.is_exclusive = options.has("exclusive");
     if (options.has("ntasks")) return training;
     const auto each = tasks_per_node(options, job, job_nodes);
     if (!each) {
@@ -114,7 +115,7 @@ std::vector<std::string> attempt_words(const Training& training,
     if (!others.empty()) {
         words.push_back("--exclude=" + HostList::from_names(others).to_string());
     }
-    if (has_lost_nodes) words.emplace_back("--overlap");
+    if (has_lost_nodes && !training.is_exclusive) words.emplace_back("--overlap");
     words.insert(words.end(), training.words.begin() + 1, training.words.end());
     return words;
 }

@@ -19,6 +19,7 @@ struct Training {
     std::uint32_t nodes = 0;  // of each attempt
     // Of each attempt; nullopt: srun's own options or variables determine it.
     std::optional<std::uint32_t> tasks{};
+    bool is_exclusive = false;  // by srun's option, with which it accepts no --overlap
 
     std::size_t spares() const { return job_nodes.size() - nodes; }
 };

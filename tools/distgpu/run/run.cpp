@@ -145,7 +145,9 @@ void warn_before_start(const Arguments& arguments, const Training& training,
     const auto script = run_slurm_command(
         environment, {"scontrol", "write", "batch_script", environment.text("SLURM_JOB_ID"), "-"},
         query_limit);
-    const auto has = [&](const char* option) { return !script || has_option(*script, option); };
+    const auto has = [&](const char* option) {
+        return !script || !script->starts_with("#!") || has_option(*script, option);
+    };
     const auto warn = [](const char* option, const char* problem, const char* remedy) {
         print_error_line(Error{option, problem, remedy}.message());
     };

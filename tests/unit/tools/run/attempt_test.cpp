@@ -34,6 +34,8 @@ TEST(AttemptWords, LeaveTheSparesOutBehindSrun) {
               "srun --nodes=3 --ntasks=6 --exclude=n2 --overlap train.py ");
     EXPECT_EQ(words_of({"srun", "train.py"}, 2, {"n1", "n3"}),
               "srun --nodes=2 --ntasks=4 --exclude=n[1,3] --overlap train.py ");
+    EXPECT_EQ(words_of({"srun", "--exclusive", "train.py"}, 1, {"n2"}),
+              "srun --nodes=3 --ntasks=6 --exclude=n2 --exclusive train.py ");
     EXPECT_EQ(words_of({"/opt/slurm/bin/srun", "train.py"}, 0),
               "/opt/slurm/bin/srun --nodes=4 --ntasks=8 train.py ");
     EXPECT_EQ(words_of({"srun", "train.py"}, std::nullopt), "srun --nodes=4 --ntasks=8 train.py ");
