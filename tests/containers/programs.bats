@@ -44,6 +44,24 @@ in_container() { # FOLDER...
     assert_trained "${block[@]}"
 }
 
+@test "distgpu run starts a training in the image again" {
+    need torch
+    in_container "${python%/bin/python}"
+    printf '%s\n' '#!/bin/bash' "./distgpu run --progress checkpoint.pt -- srun ${options[*]} --distgpu=torchrun,nproc=1 \
+        ${python%/*}/torchrun examples/resume.py --steps 40 --pause 0.2" >"$SCRATCH/job.sh"
+    (
+        until_so 60 test -s "$SCRATCH/checkpoint.pt"
+        on node02 pkill -KILL -o -f 'python.*-u examples/resume.py'
+    ) 3>&- &
+    batch -N2 --ntasks-per-node=1 -c 2 "$SCRATCH/job.sh"
+    wait
+    echo "$output"
+    grep -q '^distgpu: run: torchrun on node0[12] failed first: .*; restart 1 of 3$' <<<"$output"
+    grep -qE '^attempt 1 begins at step [123]0$' <<<"$output"
+    grep -q '^trained 40 steps' <<<"$output"
+    [ "$status" -eq 0 ]
+}
+
 # `ray start` and its workers run in each node's container, as `distgpu exec` does, and /tmp is the
 # container's.
 @test "Ray runs in the image, and nothing of it is left" {
