@@ -27,7 +27,8 @@ in_job() { # NODES SALLOC_ARGUMENT... -- RUN_ARGUMENT...
         options+=("$1")
         shift
     done
-    job=(salloc --quiet --no-kill "-N$nodes" --ntasks-per-node=1 "${options[@]}" ./distgpu run "${@:2}")
+    job=(salloc --quiet --no-kill "-N$nodes" --ntasks-per-node=1 "${options[@]}"
+        sh -c 'echo $$ >run.pid; exec ./distgpu run "$@"' run "${@:2}")
 }
 
 train=(srun --distgpu=pytorch sh train.sh)
@@ -70,7 +71,7 @@ assert_second_attempt() { # RANKS
     ended 60
     rm "$SCRATCH/bin/scontrol"
     assert_second_attempt 2
-    row '`distgpu run`: scontrol takes 5 s' 'the restart waits for it, twice'
+    row '`distgpu run`: scontrol takes 5 s' 'the restart waits for it, twice, and the end once'
 }
 
 @test "srun that does not start" {
@@ -121,7 +122,7 @@ assert_second_attempt() { # RANKS
 @test "it is killed itself" {
     in_job 2 -w 'node[01-02]' -- -- "${train[@]}"
     start_training
-    on login pkill -KILL -f '^./distgpu run'
+    kill -KILL "$(<"$SCRATCH/run.pid")"
     ended 60
     [[ $output != *'attempt 1'* ]]
     row '`distgpu run`: it is killed by SIGKILL' 'the end of the step'
