@@ -26,6 +26,7 @@ namespace distgpu {
 namespace {
 
 constexpr std::chrono::seconds query_limit{30};
+constexpr std::chrono::seconds refusal_pause{5};
 
 struct Arguments {
     std::optional<std::uint32_t> restarts;
@@ -89,7 +90,8 @@ std::string state_of(const std::string& file) {
                      state.st_mtim.tv_nsec);
 }
 
-// srun's status is 0 if the tasks of the other nodes ended well, or if there were no others (22.05).
+// srun's status is 0 if the tasks of the other nodes ended well, or if there were no others
+// (22.05).
 bool has_lost_nodes(const std::vector<std::string>& nodes, const Environment& environment) {
     const auto lost = ask_lost_nodes(environment);
     return lost && nodes_without(nodes, *lost).size() < nodes.size();
@@ -211,6 +213,13 @@ ExitCode run_training(const Arguments& arguments, const Training& training,
         entry.why = decision.why;
         append_line(log, fields_json(entry).line());
         if (decision.next != NextStep::done) print_error_line("distgpu: run: " + decision.why);
+        // srun started no step: just after the loss of a node Slurm may refuse one (24.11).
+        const bool was_refused =
+            end.status != 0 && end.who.empty() && ended - begin < refusal_pause;
+        if (was_refused && decision.next == NextStep::restart &&
+            is_end_requested_within(refusal_pause)) {
+            break;
+        }
     }
     if (decision.next == NextStep::requeue) requeue(environment, decision.left_out);
     return static_cast<ExitCode>(attempts.back().status);
