@@ -157,3 +157,32 @@ topo --save $file --if-needed" ]
         [ "$output" = '' ]
     done
 }
+
+# As Soperator does: its jail is one folder for all nodes.
+@test "in a jail that another plugin made, no step saves the node's topology there" {
+    cat >"$SCRATCH/jail.c" <<'END'
+#include <slurm/spank.h>
+#include <unistd.h>
+SPANK_PLUGIN(jail, 1);
+int slurm_spank_init_post_opt(spank_t spank, int count, char** arguments) {
+    (void)spank, (void)count;
+    return spank_context() == S_CTX_REMOTE && (chroot(arguments[0]) || chdir("/"));
+}
+END
+    cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$SCRATCH/jail.so" "$SCRATCH/jail.c"
+    on node01 bash -c 'mkdir "$1" && mount -t tmpfs tmpfs "$1" && cd "$1" || exit
+        for name in /*; do
+            if [[ -L $name ]]; then cp -d "$name" .; elif [[ -d $name ]]; then
+                mkdir "${name#/}"; mount --rbind "$name" "${name#/}"; fi
+        done' jail "$SCRATCH/jail"
+    on node01 rm -f "$file"
+    on node01 sed -i "1i required $SCRATCH/jail.so $SCRATCH/jail" /etc/slurm/plugstack.conf
+    rm -f "$SCRATCH"/calls.*
+    run step
+    sleep 1
+    on node01 sed -i 1d /etc/slurm/plugstack.conf
+    on node01 umount -R "$SCRATCH/jail"
+    [ "$status" -eq 0 ]
+    [ "$(calls node01)" = 'topo --format json' ]
+    run -1 saved node01
+}
