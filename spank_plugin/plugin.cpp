@@ -44,9 +44,12 @@ extern const char plugin_type[] = "spank";
 extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern const unsigned int spank_plugin_version = 1;
 
-int slurm_spank_init(spank_t spank, int /*ac*/, char** /*av*/) {
+int slurm_spank_init(spank_t spank, int ac, char** av) {
     return guarded("init", [&] {
         if (spank_context() == S_CTX_LOCAL) plugin().srun.on_init();
+        if (spank_context() == S_CTX_SLURMD) {
+            distgpu::on_slurmd_start({av, static_cast<std::size_t>(ac)});
+        }
         return distgpu::register_option(spank, on_option);
     });
 }

@@ -5,6 +5,7 @@
 #include "mapping/texts/variables.h"
 #include "node/machine.h"
 #include "node/network.h"
+#include "node/save_topology.h"
 #include "node/step_variables.h"
 #include "slurm/step_shape.h"
 #include "slurm_calls.h"
@@ -169,7 +170,17 @@ TopologySource topology_source(const PlugstackArguments& arguments) {
     return source;
 }
 
+bool saves_topology(const PlugstackArguments& arguments) {
+    return arguments.saves_topology && arguments.topology.empty() &&
+           arguments.site_switch == SiteSwitch::on;
+}
+
 }  // namespace
+
+void on_slurmd_start(std::span<char*> arguments) {
+    const PlugstackArguments site = parse_plugstack_arguments({arguments.data(), arguments.size()});
+    if (saves_topology(site)) start_saving_topology(command_path(site), default_topology_file);
+}
 
 NodeIdentity read_node_identity(spank_t spank, std::uint32_t step) {
     NodeIdentity identity;
@@ -312,6 +323,9 @@ std::vector<Error> StepBinding::read_node(spank_t spank, const Request& request,
     if (!node_.ignored_topology_file.empty()) {
         slurm_info("distgpu: ignored %s", node_.ignored_topology_file.c_str());
     }
+    if (saves_topology(arguments) && source.topology && !node_.has_saved_topology) {
+        unsaved_ = source.topology;
+    }
     // Only root may record the timeout, so remember it until task_post_fork.
     if (node_.discovery_timed_out) {
         unrecorded_timeout_ = source.topology;
@@ -324,6 +338,8 @@ void StepBinding::record_task(spank_t spank) {
     if (unrecorded_timeout_) {
         record_discovery_timeout(*std::exchange(unrecorded_timeout_, std::nullopt), user_);
     }
+    if (unsaved_ && geteuid() == 0) start_saving_topology(unsaved_->command, unsaved_->file);
+    unsaved_.reset();
     const auto local_rank = read_item(spank, S_TASK_ID);
     pid_t task = 0;
     if (local_rank && spank_get_item(spank, S_TASK_PID, &task) == ESPANK_SUCCESS) {

@@ -91,6 +91,10 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
 
 // ---- The step's facts for binding on this node (step_facts.cpp)
 
+// In slurmd, when it starts: has the node's topology saved for all steps, unless the administrator
+// chose another file or save=off. Returns at once, and leaves nothing in slurmd.
+void on_slurmd_start(std::span<char*> arguments);
+
 class StepBinding {
   public:
     // In user_init. `request` includes the administrator's defaults. Returns the problems because
@@ -99,7 +103,8 @@ class StepBinding {
                                  const PlugstackArguments& arguments, std::size_t tasks,
                                  const std::string& address);
 
-    // In task_post_fork, in slurmstepd: records the task's CPUs.
+    // In task_post_fork, in slurmstepd: records the task's CPUs; has the topology saved if the step
+    // did not find it.
     void record_task(spank_t spank);
 
     // In task_init: the facts for this task. `launch`: variables that a container may have
@@ -113,6 +118,7 @@ class StepBinding {
     // The source of a discovery that timed out, until record_discovery_timeout() is called.
     std::optional<TopologySource> unrecorded_timeout_;
     uid_t user_ = 0;  // of that discovery
+    std::optional<TopologySource> unsaved_;
 };
 
 // ---- A task's own process just before its program (task_start.cpp)

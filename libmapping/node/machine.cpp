@@ -78,7 +78,11 @@ Result<MachineIdentity> machine_identity(const MachineRoots& roots) {
     if (!boot_id || boot_id->empty()) {
         return Error{path, "cannot be read", "mount proc there"};
     }
-    return MachineIdentity{*boot_id, files_in(roots.sys + "/bus/pci/devices")};
+    std::vector<std::string> drivers = files_in(roots.sys + "/bus/pci/drivers");
+    const auto hcas = files_in(roots.sys + "/class/infiniband");
+    drivers.insert(drivers.end(), hcas.begin(), hcas.end());
+    std::ranges::sort(drivers);
+    return MachineIdentity{*boot_id, files_in(roots.sys + "/bus/pci/devices"), std::move(drivers)};
 }
 
 void update_hca_ports(NodeTopology& topology, const MachineRoots& roots) {

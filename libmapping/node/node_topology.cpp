@@ -37,12 +37,19 @@ Result<NodeTopology> run_topo(const TopologySource& source, const MachineRoots& 
     });
 }
 
-// Why the saved topology does not fit; nullopt if it is of this machine as it is now.
+// Whether all of `some` are in `all`; both are sorted.
+bool has_all(const std::vector<std::string>& all, const std::vector<std::string>& some) {
+    return std::ranges::includes(all, some);
+}
+
+// Why the saved topology does not fit; nullopt if it is of this machine as it is now. The states of
+// HCAs that are gone are read anew anyway.
 std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineRoots& roots) {
     const auto now = machine_identity(roots);
     if (!now) return now.error().cause();
     if (saved.boot_id != now->boot_id) return "saved before the last boot, or on another machine";
     if (saved.pci != now->pci) return "PCI devices have changed since it was saved";
+    if (!has_all(saved.drivers, now->drivers)) return "drivers were loaded after it was saved";
     return std::nullopt;
 }
 
@@ -99,6 +106,7 @@ Result<FoundTopology> find_topology(const TopologySource& source, const MachineR
     Result<NodeTopology> found =
         Error{source.file, text ? "neither JSON of distgpu topo nor XML of lstopo" : "", ""};
     if (begin == '{') found = read_saved(source.file, *text, roots);
+    const bool is_saved = found.has_value();
     if (begin == '<') found = run_topo(source, roots, true);
     std::string ignored_file;
     if (!found && begin != '<') {
@@ -108,8 +116,17 @@ Result<FoundTopology> find_topology(const TopologySource& source, const MachineR
     }
     return std::move(found).transform([&](NodeTopology topology) {
         read_driver_ids(topology, roots);
-        return FoundTopology{std::move(topology), std::move(ignored_file)};
+        return FoundTopology{std::move(topology), std::move(ignored_file), is_saved};
     });
+}
+
+bool needs_save(const std::string& file, const MachineRoots& roots) {
+    const auto text = read_regular_file(file);
+    const auto saved = text ? parse_topology(file, *text) : Result<SavedTopology>(text.error());
+    const auto now = machine_identity(roots);
+    if (!saved || !saved->machine || !now) return true;
+    return saved->machine->boot_id != now->boot_id || !has_all(saved->machine->pci, now->pci) ||
+           !has_all(saved->machine->drivers, now->drivers);
 }
 
 bool is_discovery_suspended(const TopologySource& source, uid_t user, const MachineRoots& roots) {

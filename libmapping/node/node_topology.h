@@ -25,7 +25,13 @@ std::string expand_path(std::string_view pattern, std::string_view node, std::st
 struct FoundTopology {
     NodeTopology topology;
     std::string ignored_file;  // "FILE: why it was not used"; empty if it was used or is absent
+    bool is_saved = false;     // read from the file
 };
+
+// Whether a save would improve the file: it is missing, unreadable or of another boot, or devices
+// or drivers have appeared since. A device that is gone is no reason: `distgpu check --node`
+// compares with the file.
+bool needs_save(const std::string& file, const MachineRoots& roots = {});
 
 // Time limit of the command.
 inline constexpr std::chrono::milliseconds discovery_time_limit{5000};

@@ -49,6 +49,7 @@ void add_topology(OwnNode& node, const TopologySource& source) {
     if (found) {
         node.topology = std::make_unique<NodeTopology>(std::move(found->topology));
         node.ignored_topology_file = std::move(found->ignored_file);
+        node.has_saved_topology = found->is_saved;
         return;
     }
     node.discovery_timed_out = Clock::now() - begin >= discovery_time_limit;

@@ -34,6 +34,7 @@ struct OwnNode {
     std::unique_ptr<const NodeTopology> topology{};  // null if unknown or not needed
     std::string interface {};                        // that has the address; empty if unknown
     std::string ignored_topology_file{};             // FoundTopology::ignored_file
+    bool has_saved_topology = false;                 // FoundTopology::is_saved
     bool discovery_timed_out = false;
     std::vector<Error> warnings{};
 };

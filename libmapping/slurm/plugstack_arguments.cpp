@@ -43,6 +43,11 @@ Result<bool> parse_log(std::string_view text) {
     return Error{formatted("log={}", excerpt(text)), "unknown value", "give steps"};
 }
 
+Result<bool> parse_save(std::string_view text) {
+    if (text == "off") return false;
+    return Error{formatted("save={}", excerpt(text)), "unknown value", "give off"};
+}
+
 void parse_argument(PlugstackArguments& result, std::string_view argument) {
     const auto set = [&](auto& field, auto value) {
         if (value) {
@@ -64,13 +69,14 @@ void parse_argument(PlugstackArguments& result, std::string_view argument) {
     if (name == "watch") return set(result.watch, parse_watch(value));
     if (name == "order") return set(result.order, parse_default_order(value));
     if (name == "topology") return set(result.topology, parse_path(name, value));
+    if (name == "save") return set(result.saves_topology, parse_save(value));
     if (name == "command") return set(result.command, parse_path(name, value));
     if (name == "off") return set(result.site_switch, parse_off(argument));
     if (name == "log") return set(result.logs_steps, parse_log(value));
     result.ignored_arguments.push_back(
         {std::string(argument), "unknown argument",
          "arguments are master=, ports=, gpus=, cpus=, hcas=, check=, "
-         "fail=, signal=, watch=, order=, topology=, command=, log=, off"});
+         "fail=, signal=, watch=, order=, topology=, save=, command=, log=, off"});
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ task_parent=$(compgen -G "${command%/*}/distgpu-task") ||
 # shellcheck disable=SC2034 # bats files read it
 machines=${DISTGPU_MACHINES:-$root/build/dev/tests/topologies} # made-up ones, as hwloc XML
 plugin_arguments=() # of the plugin's line in plugstack.conf, besides the command
+saving=(save=off)   # no file of a node's topology appears but those that a test writes
 plugins_before=()   # arguments of `sandbox up` for the plugins before it
 cluster_name=test$$ # a file that raises several gives each its own
 
@@ -36,7 +37,8 @@ cluster_up() {
     mkdir -p "$SCRATCH/bin" "$SCRATCH/libexec/distgpu"
     ln -s ../distgpu "$SCRATCH/bin"
     install -m 755 "$task_parent" "$SCRATCH/libexec/distgpu"
-    local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/bin/distgpu" "${plugin_arguments[@]}")
+    local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/bin/distgpu" "${saving[@]}"
+        "${plugin_arguments[@]}")
     "$sandbox" up --name "$CLUSTER" "${plugins_before[@]}" --plugin "${line[*]}" "$@"
     [[ ! ${DISTGPU_SANITIZED-} ]] || sanitize_nodes
 }

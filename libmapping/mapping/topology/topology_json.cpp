@@ -219,7 +219,7 @@ NodeTopology read_topology(const JsonFields& fields) {
 }
 
 MachineIdentity read_machine(const JsonFields& fields) {
-    MachineIdentity machine{read_name(fields, "boot_id"), {}};
+    MachineIdentity machine{read_name(fields, "boot_id"), {}, fields.texts("drivers")};
     for (const JsonValue item : fields.list("pci")) {
         const std::string_view address = item.text().value_or("");
         if (!is_name(address)) fields.refuse("pci", "contains an invalid PCI address");
@@ -304,7 +304,8 @@ std::string to_json(const NodeTopology& topology, const std::optional<MachineIde
                   json_text_or_null(topology.host).line(), JsonText(topology.source).line());
     if (machine) {
         const JsonText identity{{"boot_id", machine->boot_id},
-                                {"pci", JsonText::list(machine->pci)}};
+                                {"pci", JsonText::list(machine->pci)},
+                                {"drivers", JsonText::list(machine->drivers)}};
         text += formatted(",\n\"machine\": {}", identity.line());
     }
     text += list_json("numa", topology.numas, [](const NumaNode& numa, std::size_t) {

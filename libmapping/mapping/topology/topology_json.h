@@ -10,6 +10,8 @@ namespace distgpu {
 struct MachineIdentity {
     std::string boot_id;           // /proc/sys/kernel/random/boot_id
     std::vector<std::string> pci;  // addresses of all PCI devices, sorted
+    // Names of the PCI drivers that are loaded, and of the HCAs that have appeared, sorted.
+    std::vector<std::string> drivers{};
 
     bool operator==(const MachineIdentity&) const = default;
 };

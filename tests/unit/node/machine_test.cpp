@@ -21,7 +21,7 @@ MachineRoots roots(const MadeUpFolder& folder) {
     return {folder.path("proc"), folder.path("sys")};
 }
 
-TEST(MachineIdentity, IsTheBootIdAndThePciDevices) {
+TEST(MachineIdentity, IsTheBootIdThePciDevicesAndTheirDrivers) {
     const MadeUpFolder folder;
     const std::string boot_id = "proc/sys/kernel/random/boot_id";
     for (const bool is_empty : {false, true}) {
@@ -36,8 +36,13 @@ TEST(MachineIdentity, IsTheBootIdAndThePciDevices) {
     for (const char* device : {"0000:c1:00.0", "0000:00:1f.0", "10000:e1:00.0"}) {
         folder.write(std::string("sys/bus/pci/devices/") + device + "/class", "0x060400\n");
     }
+    for (const char* driver :
+         {"bus/pci/drivers/nvidia", "bus/pci/drivers/mlx5_core", "class/infiniband/mlx5_0"}) {
+        folder.write(std::string("sys/") + driver + "/uevent", "");
+    }
     const auto identity = machine_identity(roots(folder));
     ASSERT_TRUE(identity);
+    EXPECT_THAT(identity->drivers, ElementsAre("mlx5_0", "mlx5_core", "nvidia"));
     EXPECT_EQ(identity->boot_id, "6f9b7fe2-8f2e-4bb2-a4d4-3a3c8a6f1b0c");
     EXPECT_THAT(identity->pci, ElementsAre("0000:00:1f.0", "0000:c1:00.0", "10000:e1:00.0"));
 }

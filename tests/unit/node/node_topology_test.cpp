@@ -39,7 +39,7 @@ TEST(ExpandPath, PutsTheNodesNamesIn) {
     EXPECT_EQ(expand_path("/%n", "%h", "host"), "/%h");
 }
 
-const MachineIdentity machine{"boot-1", {"0000:01:00.0", "0000:02:00.0"}};
+const MachineIdentity machine{"boot-1", {"0000:01:00.0", "0000:02:00.0"}, {"mlx5_0"}};
 const NodeTopology saved_node = two_socket_node({0, 1}, {0, 1});
 const NodeTopology discovered_node = two_socket_node({2, 3}, {2, 3});
 
@@ -138,6 +138,31 @@ TEST_F(FindTopology, AStaleTopologyIsPassedOver) {
         // The file at its usual place is nobody's wish, but an unused one is worth a line.
         expect_discovered(file, file + ": " + why, false);
     }
+}
+
+TEST_F(FindTopology, ATopologyFromBeforeADriverIsPassedOver) {
+    const std::string file = write("saved.json", to_json(saved_node, machine));
+    write("sys/bus/pci/drivers/nvidia/uevent", "");
+    expect_discovered(file, file + ": drivers were loaded after it was saved");
+    MachineIdentity with_driver = machine;
+    with_driver.drivers.emplace_back("nvidia");
+    EXPECT_TRUE(find(write("saved.json", to_json(saved_node, with_driver)))->is_saved);
+}
+
+TEST_F(FindTopology, ASaveIsNeededWhereItWouldFindMore) {
+    const auto needs = [&](const MachineIdentity& identity) {
+        return needs_save(write("saved.json", to_json(saved_node, identity)),
+                          {folder_.path("proc"), folder_.path("sys"), folder_.path("run")});
+    };
+    EXPECT_FALSE(needs(machine));
+    EXPECT_TRUE(needs({"boot-0", machine.pci}));
+    EXPECT_TRUE(needs({"boot-1", {"0000:01:00.0"}}));
+    // One device is gone.
+    EXPECT_FALSE(needs({"boot-1", {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"}}));
+    write("sys/class/infiniband/mlx5_1/uevent", "");
+    EXPECT_TRUE(needs(machine));
+    EXPECT_TRUE(needs_save(folder_.path("missing.json")));
+    EXPECT_TRUE(needs_save(write("saved.json", "{}")));
 }
 
 TEST_F(FindTopology, OnAMachineOfUnknownBootASavedTopologyIsPassedOver) {

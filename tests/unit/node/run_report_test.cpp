@@ -18,7 +18,8 @@ TEST(RunReport, IsReadAsItWasWritten) {
 
 TEST(RunReport, IsALineThatFitsIntoAMessage) {
     constexpr std::size_t max_line = 4096;
-    const std::string line = to_line({std::string(5000, '"') + "\n", std::string(5000, 'n'), false});
+    const std::string line =
+        to_line({std::string(5000, '"') + "\n", std::string(5000, 'n'), false});
     EXPECT_LT(line.size(), max_line);
     EXPECT_EQ(line.find('\n'), std::string::npos);
 }

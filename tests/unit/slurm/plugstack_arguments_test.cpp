@@ -48,6 +48,7 @@ TEST(PlugstackArguments, AreRead) {
         {{"off"}, {.site_switch = SiteSwitch::refused}},
         {{"off=run"}, {.site_switch = SiteSwitch::unprepared}},
         {{"log=steps"}, {.logs_steps = true}},
+        {{"save=off"}, {.saves_topology = false}},
     };
     for (const auto& row : rows) {
         EXPECT_EQ(parse_plugstack_arguments(row.arguments), row.expected)
@@ -99,6 +100,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"off=", no_off},
         {"log=jobs", no_log},
         {"log", no_log},
+        {"save=on", {"", "unknown value", "give off"}},
     };
     for (const auto& row : rows) {
         PlugstackArguments expected;
@@ -115,10 +117,10 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
          {"port=20000-29999", "MasterAddress=name", "gpu=near", "bind=none", "", "qqq", "=name"}) {
         const auto result = parse_plugstack_arguments(Arguments{argument.c_str()});
         EXPECT_EQ(result.ignored_arguments,
-                  (std::vector<Error>{
-                      {argument, "unknown argument",
-                       "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                       "check=, fail=, signal=, watch=, order=, topology=, command=, log=, off"}}));
+                  (std::vector<Error>{{argument, "unknown argument",
+                                       "arguments are master=, ports=, gpus=, cpus=, hcas=, "
+                                       "check=, fail=, signal=, watch=, order=, topology=, save=, "
+                                       "command=, log=, off"}}));
     }
 }
 

@@ -2,15 +2,20 @@
 #include "topo/topo.h"
 
 #include "base/format.h"
+#include "base/io/descriptor.h"
 #include "command_line.h"
 #include "mapping/topology/topology_json.h"
 #include "node/discovery/discover.h"
 #include "node/machine.h"
+#include "node/node_topology.h"
 #include "output.h"
 #include "picture/picture.h"
 #include "table.h"
 
+#include <fcntl.h>
 #include <memory>
+#include <sys/file.h>
+#include <sys/stat.h>
 
 namespace distgpu {
 namespace {
@@ -107,6 +112,7 @@ struct Arguments {
     std::optional<std::string> topology;
     std::string format = "table";
     std::optional<std::string> save;
+    bool if_needed = false;
     std::optional<std::string> svg;
 };
 
@@ -127,6 +133,16 @@ Result<Done> show_topology(const Arguments& arguments) {
     });
 }
 
+// A lock of the file's folder, so that only one process discovers; not open if another has it.
+UniqueFd lock_folder_of(const std::string& path) {
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    constexpr mode_t searchable_by_all = 0755;
+    mkdir(folder.c_str(), searchable_by_all);
+    UniqueFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const bool is_locked = lock.is_open() && flock(lock.fd(), LOCK_EX | LOCK_NB) == 0;
+    return is_locked ? std::move(lock) : UniqueFd();
+}
+
 Result<Done> save_topology(const std::string& path) {
     // Before the discovery: a device that is added meanwhile then makes the saved text stale, not
     // wrong.
@@ -140,6 +156,11 @@ Result<Done> save_topology(const std::string& path) {
 
 ExitCode run_topo(const Arguments& arguments) {
     unset_hwloc_variables();
+    UniqueFd lock;
+    if (arguments.save && arguments.if_needed) {
+        lock = lock_folder_of(*arguments.save);
+        if (!lock.is_open() || !needs_save(*arguments.save)) return ExitCode::done;
+    }
     const auto done = arguments.save ? save_topology(*arguments.save) : show_topology(arguments);
     return done ? ExitCode::done : report_error(done.error(), ExitCode::environment);
 }
@@ -164,7 +185,11 @@ Subcommand topo_subcommand() {
                          .target = &arguments->save,
                          .help = "Write the JSON to FILE, for all steps until the next boot",
                          .value_name = "FILE",
-                         .excludes = {"--topology", "--format", "--svg"}}},
+                         .excludes = {"--topology", "--format", "--svg"}},
+                        {.name = "--if-needed",
+                         .target = &arguments->if_needed,
+                         .help = "Save it only if FILE is not of this boot, or devices or drivers "
+                                 "have appeared since"}},
             .run = [arguments] { return run_topo(*arguments); }};
 }
 

@@ -50,7 +50,7 @@ constexpr const char* full_text = R"({
 "schema": "distgpu.topo/1",
 "host": "node07",
 "source": "live",
-"machine": {"boot_id":"6f9b","pci":["0000:05:00.0","0000:06:00.0"]},
+"machine": {"boot_id":"6f9b","pci":["0000:05:00.0","0000:06:00.0"],"drivers":["mlx5_0","nvidia"]},
 "numa": [
 {"cpus":"0-1,4-5","id":0},
 {"cpus":"2-3,6-7","id":8},
@@ -71,7 +71,7 @@ constexpr const char* full_text = R"({
 ["NODE","SYS"]]}
 )";
 
-const MachineIdentity identity{"6f9b", {"0000:05:00.0", "0000:06:00.0"}};
+const MachineIdentity identity{"6f9b", {"0000:05:00.0", "0000:06:00.0"}, {"mlx5_0", "nvidia"}};
 
 TEST(TopologyJson, HasOneThingALineAndIsReadAgainAsItWas) {
     EXPECT_EQ(to_json(full_topology(), identity), full_text);
@@ -103,7 +103,7 @@ TEST(TopologyJson, MendsTextThatIsNotUtf8) {
 // Valid; each test spoils one place.
 constexpr std::string_view valid = R"({
 "schema": "distgpu.topo/1", "host": null, "source": "live",
-"machine": {"boot_id": "6f9b", "pci": ["0000:05:00.0"]},
+"machine": {"boot_id": "6f9b", "pci": ["0000:05:00.0"], "drivers": []},
 "numa": [{"id": 0, "cpus": "0-1"}, {"id": 8, "cpus": "2-3"}],
 "cores": [{"cpus": "0-1", "numa": 0, "package": 0}, {"cpus": "2-3", "numa": 8, "package": 1}],
 "gpus": [{"index": 0, "pci": "0000:06:00.0", "partition": 0, "vendor": "nvidia", "model": "H200",
@@ -142,7 +142,7 @@ TEST(ParseTopology, TakesMissingFieldsThatMayBeNull) {
          {R"("host": null, )", R"("source": "live",)", R"("model": "H200",)", R"("uuid": "GPU-1",)",
           R"("minor": 0,)", R"("state": "active", )", R"("link": "infiniband", )",
           R"(, "gbps": 400)", R"(, "profile": "1g.18gb")",
-          R"("machine": {"boot_id": "6f9b", "pci": ["0000:05:00.0"]},)"}) {
+          R"("machine": {"boot_id": "6f9b", "pci": ["0000:05:00.0"], "drivers": []},)"}) {
         const auto topology = parse_topology("file", replaced(field, ""));
         EXPECT_TRUE(topology) << field;
     }
@@ -229,7 +229,8 @@ TEST(ParseTopology, RefusesNames) {
          {"6f9b", "6f9b\\n", R"("machine.boot_id": not a line of text)"},
          {R"(["0000:05:00.0"])", R"([5])", R"("machine.pci": contains an invalid PCI address)"},
          {R"(["0000:05:00.0"])", R"([".."])", R"("machine.pci": contains an invalid PCI address)"},
-         {R"(["0000:05:00.0"])", "{}", R"("machine.pci": not a list)"}});
+         {R"(["0000:05:00.0"])", "{}", R"("machine.pci": not a list)"},
+         {R"("drivers": [])", R"("drivers": "nvidia")", R"("machine.drivers": not a list)"}});
 }
 
 TEST(ParseTopology, RefusesText) {

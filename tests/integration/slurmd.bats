@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# Without a unit of systemd, slurmd itself has the node's topology saved when it starts; and is as it
+# would be without the plugin.
+
+load cluster
+
+setup_file() {
+    # A command that writes down how it was started, and is distgpu.
+    saving=()
+    plugin_arguments=("command=/tmp/distgpu-$cluster_name/noted")
+    mkdir -m 1777 "/tmp/distgpu-$cluster_name"
+    cat >"/tmp/distgpu-$cluster_name/noted" <<END
+#!/bin/bash
+umask 0
+cd /tmp/distgpu-$cluster_name
+echo "\$*" >>"calls.\$(hostname)"
+if [[ \$* == *--if-needed ]]; then
+    grep -E '^(CapEff|CapBnd|NoNewPrivs|SigBlk|SigIgn)' /proc/self/status >"state.\$(hostname)"
+    ls /proc/\$\$/fd >"files.\$(hostname)"
+    ps -o ni= -p \$\$ >"nice.\$(hostname)"
+    cat /proc/self/cgroup >"groups.\$(hostname)"
+    env >"variables.\$(hostname)"
+fi
+[ ! -e slow ] || exec sleep 100
+exec ./distgpu "\$@"
+END
+    chmod 755 "/tmp/distgpu-$cluster_name/noted"
+    mkdir() { command mkdir -p "$@"; }
+    cluster_up --nodes 2 --proctrack cgroup
+    unset -f mkdir
+}
+
+file=/run/distgpu/topology.json
+
+saved() { on "$1" test -s "$file"; }
+
+calls() { cat "$SCRATCH/calls.$1" 2>/dev/null || true; }
+
+restart() { # NODE
+    rm -f "$SCRATCH"/calls.*
+    "$sandbox" node --name "$CLUSTER" stop "$1"
+    "$sandbox" node --name "$CLUSTER" start "$1"
+}
+
+step() { submit srun -N2 --ntasks-per-node=1 --distgpu=pytorch true; }
+
+# What a process has open, maps and runs, without what differs from start to start.
+shape_of() { # NODE
+    local pid
+    read -r pid <"/run/distgpu-sandbox/$CLUSTER/$1/slurmd.pid"
+    on "$1" bash -c 'ls /proc/$1/task | wc -l; ls -l /proc/$1/fd | sed -E "s/.*-> //; s/:\[.*//; s/$2/NODE/g" | sort
+        awk "\$6 ~ /^\// { print \$6 }" /proc/$1/maps | sort -u' shape "$pid" "$1"
+}
+
+# bats test_tags=short
+@test "slurmd has the topology saved once, as the unit would" {
+    until_so 20 saved node01
+    until_so 20 saved node02
+    [ "$(calls node01)" = "topo --save $file --if-needed" ]
+    grep -qx 'CapEff:[[:space:]]*0*' "$SCRATCH/state.node01"
+    grep -qx 'CapBnd:[[:space:]]*0*' "$SCRATCH/state.node01"
+    grep -qx 'NoNewPrivs:[[:space:]]*1' "$SCRATCH/state.node01"
+    [ "$(tr -d ' ' <"$SCRATCH/nice.node01")" = 19 ]
+    # bash's own script is 255.
+    [ "$(grep -vx 255 "$SCRATCH/files.node01" | tr '\n' ' ')" = '0 1 2 ' ]
+    run ! grep -E '^(SLURM|LD_)' "$SCRATCH/variables.node01"
+    # No step discovers anything.
+    rm "$SCRATCH"/calls.*
+    step
+    [ "$(calls node01)$(calls node02)" = '' ]
+}
+
+@test "a node that boots its slurmd again saves nothing again, until a driver is loaded" {
+    restart node01
+    until_so 20 eval '[[ $(calls node01) ]]'
+    sleep 1
+    [ "$(calls node01)" = "topo --save $file --if-needed" ]
+    on node01 sh -c "jq '.machine.drivers = []' $file >$file.new && mv $file.new $file"
+    rm "$SCRATCH"/calls.*
+    step
+    until_so 20 eval '[[ $(calls node01 | wc -l) == 2 ]]'
+    until_so 20 on node01 jq -e '.machine.drivers != []' "$file"
+    [ "$(calls node01)" = "topo --format json
+topo --save $file --if-needed" ]
+    rm "$SCRATCH"/calls.*
+    step
+    [ "$(calls node01)" = '' ]
+}
+
+@test "a device that is gone is no reason to save: distgpu check --node would no longer miss it" {
+    on node01 sh -c "jq '.machine.pci += [\"zzzz:00:00.0\"]' $file >$file.new && mv $file.new $file"
+    rm -f "$SCRATCH"/calls.*
+    step
+    until_so 20 eval '[[ $(calls node01 | wc -l) == 2 ]]'
+    sleep 1
+    on node01 jq -e '.machine.pci | index("zzzz:00:00.0")' "$file"
+    on node01 rm "$file"
+}
+
+@test "a site that adds the line without a restart: the second step finds the file" {
+    on node01 rm -f "$file"
+    rm -f "$SCRATCH"/calls.*
+    step
+    until_so 20 saved node01
+    [ "$(calls node01)" = "topo --format json
+topo --save $file --if-needed" ]
+    rm "$SCRATCH"/calls.*
+    step
+    [ "$(calls node01)" = '' ]
+}
+
+@test "slurmd is the same without the plugin, but for the plugin itself" {
+    local with
+    restart node01
+    sleep 1
+    with=$(shape_of node01)
+    on node01 mv /etc/slurm/plugstack.conf /etc/slurm/plugstack.kept
+    restart node01
+    sleep 1
+    run diff <(echo "$with") <(shape_of node01)
+    on node01 mv /etc/slurm/plugstack.kept /etc/slurm/plugstack.conf
+    restart node01
+    echo "$output"
+    [ "$(grep -c '^[<>]' <<<"$output")" -eq 1 ]
+    [[ $output == *"< $SCRATCH/${plugin##*/}"* ]]
+}
+
+@test "a command that hangs or is missing, a folder that cannot be written: slurmd starts, and steps run" {
+    on node01 rm -f "$file"
+    touch "$SCRATCH/slow"
+    SECONDS=0
+    restart node01
+    ((SECONDS < 5))
+    until_so 10 on node01 pkill -f '^sleep 100$'
+    rm "$SCRATCH/slow"
+    mv "$SCRATCH/noted" "$SCRATCH/moved"
+    restart node01
+    mv "$SCRATCH/moved" "$SCRATCH/noted"
+    step
+    until_so 20 saved node01
+    on node01 rm -f "$file"
+    on node01 mount -o remount,ro /run/distgpu
+    restart node01
+    step
+    on node01 mount -o remount,rw /run/distgpu
+}
+
+@test "save=off, and a file of the administrator's own: nothing is started" {
+    local argument
+    for argument in save=off topology=/run/distgpu/own.json off; do
+        on node01 rm -f "$file"
+        on node01 sed -i "s|command=|$argument command=|" /etc/slurm/plugstack.conf
+        restart node01
+        sleep 1
+        run calls node01
+        on node01 sed -i "s|$argument ||" /etc/slurm/plugstack.conf
+        [ "$output" = '' ]
+    done
+}
+
+# As Soperator does: its jail is one folder for all nodes.
+@test "in a jail that another plugin made, no step saves the node's topology there" {
+    cat >"$SCRATCH/jail.c" <<'END'
+#include <slurm/spank.h>
+#include <unistd.h>
+SPANK_PLUGIN(jail, 1);
+int slurm_spank_init_post_opt(spank_t spank, int count, char** arguments) {
+    (void)spank, (void)count;
+    return spank_context() == S_CTX_REMOTE && (chroot(arguments[0]) || chdir("/"));
+}
+END
+    cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$SCRATCH/jail.so" "$SCRATCH/jail.c"
+    on node01 bash -c 'mkdir "$1" && mount -t tmpfs tmpfs "$1" && cd "$1" || exit
+        for name in /*; do
+            if [[ -L $name ]]; then cp -d "$name" .; elif [[ -d $name ]]; then
+                mkdir "${name#/}"; mount --rbind "$name" "${name#/}"; fi
+        done' jail "$SCRATCH/jail"
+    on node01 rm -f "$file"
+    on node01 sed -i "1i required $SCRATCH/jail.so $SCRATCH/jail" /etc/slurm/plugstack.conf
+    rm -f "$SCRATCH"/calls.*
+    run step
+    sleep 1
+    on node01 sed -i 1d /etc/slurm/plugstack.conf
+    on node01 umount -R "$SCRATCH/jail"
+    [ "$status" -eq 0 ]
+    [ "$(calls node01)" = 'topo --format json' ]
+    run -1 saved node01
+}
