@@ -380,8 +380,7 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
     const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
     // One task has no other that would wait for it.
     const bool has_failures = (components_ > 1 || tasks > 1) && !reports_own_failure(program);
-    const bool is_idle =
-        !has_failures && !has_rows && signal.name.empty() && run_report_.empty();
+    const bool is_idle = !has_failures && !has_rows && signal.name.empty() && run_report_.empty();
     if (request_.dry_run || listener_.is_started() || is_idle) return;
     std::optional<VerboseRows> rows;
     std::size_t max_lines = 3;  // of a task that has ended

@@ -1,5 +1,5 @@
-// What `distgpu run` learns about the end of a step: srun's plugin writes it into a file that `distgpu
-// run` names in SLURM_DISTGPU_REPORT, and the nodes send it to srun first.
+// What `distgpu run` learns about the end of a step: srun's plugin writes it into a file that
+// `distgpu run` names in SLURM_DISTGPU_REPORT, and the nodes send it to srun first.
 #pragma once
 
 #include "node/srun_messages.h"

@@ -6,38 +6,41 @@ load cluster
 
 setup_file() {
     # A command that writes down how it was started, and is distgpu.
-    saving=()
-    plugin_arguments=("command=/tmp/distgpu-$cluster_name/noted")
-    mkdir -m 1777 "/tmp/distgpu-$cluster_name"
-    cat >"/tmp/distgpu-$cluster_name/noted" <<END
+    export NOTES=/tmp/distgpu-notes$$
+    mkdir -m 1777 "$NOTES"
+    cat >"$NOTES/noted" <<END
 #!/bin/bash
 umask 0
-cd /tmp/distgpu-$cluster_name
+cd $NOTES
 echo "\$*" >>"calls.\$(hostname)"
 if [[ \$* == *--if-needed ]]; then
-    grep -E '^(CapEff|CapBnd|NoNewPrivs|SigBlk|SigIgn)' /proc/self/status >"state.\$(hostname)"
+    grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status >"state.\$(hostname)"
     ls /proc/\$\$/fd >"files.\$(hostname)"
     ps -o ni= -p \$\$ >"nice.\$(hostname)"
-    cat /proc/self/cgroup >"groups.\$(hostname)"
     env >"variables.\$(hostname)"
 fi
 [ ! -e slow ] || exec sleep 100
-exec ./distgpu "\$@"
+exec /tmp/distgpu-$cluster_name/distgpu "\$@"
 END
-    chmod 755 "/tmp/distgpu-$cluster_name/noted"
-    mkdir() { command mkdir -p "$@"; }
+    chmod 755 "$NOTES/noted"
+    # shellcheck disable=SC2034 # cluster_up uses them
+    saving=() plugin_arguments=("command=$NOTES/noted")
     cluster_up --nodes 2 --proctrack cgroup
-    unset -f mkdir
+}
+
+teardown_file() {
+    cluster_down
+    rm -r "$NOTES"
 }
 
 file=/run/distgpu/topology.json
 
 saved() { on "$1" test -s "$file"; }
 
-calls() { cat "$SCRATCH/calls.$1" 2>/dev/null || true; }
+calls() { cat "$NOTES/calls.$1" 2>/dev/null || true; }
 
 restart() { # NODE
-    rm -f "$SCRATCH"/calls.*
+    rm -f "$NOTES"/calls.*
     "$sandbox" node --name "$CLUSTER" stop "$1"
     "$sandbox" node --name "$CLUSTER" start "$1"
 }
@@ -57,15 +60,15 @@ shape_of() { # NODE
     until_so 20 saved node01
     until_so 20 saved node02
     [ "$(calls node01)" = "topo --save $file --if-needed" ]
-    grep -qx 'CapEff:[[:space:]]*0*' "$SCRATCH/state.node01"
-    grep -qx 'CapBnd:[[:space:]]*0*' "$SCRATCH/state.node01"
-    grep -qx 'NoNewPrivs:[[:space:]]*1' "$SCRATCH/state.node01"
-    [ "$(tr -d ' ' <"$SCRATCH/nice.node01")" = 19 ]
+    grep -qx 'CapEff:[[:space:]]*0*' "$NOTES/state.node01"
+    grep -qx 'CapBnd:[[:space:]]*0*' "$NOTES/state.node01"
+    grep -qx 'NoNewPrivs:[[:space:]]*1' "$NOTES/state.node01"
+    [ "$(tr -d ' ' <"$NOTES/nice.node01")" = 19 ]
     # bash's own script is 255.
-    [ "$(grep -vx 255 "$SCRATCH/files.node01" | tr '\n' ' ')" = '0 1 2 ' ]
-    run ! grep -E '^(SLURM|LD_)' "$SCRATCH/variables.node01"
+    [ "$(grep -vx 255 "$NOTES/files.node01" | tr '\n' ' ')" = '0 1 2 ' ]
+    run ! grep -E '^(SLURM|LD_)' "$NOTES/variables.node01"
     # No step discovers anything.
-    rm "$SCRATCH"/calls.*
+    rm "$NOTES"/calls.*
     step
     [ "$(calls node01)$(calls node02)" = '' ]
 }
@@ -76,20 +79,20 @@ shape_of() { # NODE
     sleep 1
     [ "$(calls node01)" = "topo --save $file --if-needed" ]
     on node01 sh -c "jq '.machine.drivers = []' $file >$file.new && mv $file.new $file"
-    rm "$SCRATCH"/calls.*
+    rm "$NOTES"/calls.*
     step
     until_so 20 eval '[[ $(calls node01 | wc -l) == 2 ]]'
     until_so 20 on node01 jq -e '.machine.drivers != []' "$file"
     [ "$(calls node01)" = "topo --format json
 topo --save $file --if-needed" ]
-    rm "$SCRATCH"/calls.*
+    rm "$NOTES"/calls.*
     step
     [ "$(calls node01)" = '' ]
 }
 
 @test "a device that is gone is no reason to save: distgpu check --node would no longer miss it" {
     on node01 sh -c "jq '.machine.pci += [\"zzzz:00:00.0\"]' $file >$file.new && mv $file.new $file"
-    rm -f "$SCRATCH"/calls.*
+    rm -f "$NOTES"/calls.*
     step
     until_so 20 eval '[[ $(calls node01 | wc -l) == 2 ]]'
     sleep 1
@@ -99,12 +102,12 @@ topo --save $file --if-needed" ]
 
 @test "a site that adds the line without a restart: the second step finds the file" {
     on node01 rm -f "$file"
-    rm -f "$SCRATCH"/calls.*
+    rm -f "$NOTES"/calls.*
     step
     until_so 20 saved node01
     [ "$(calls node01)" = "topo --format json
 topo --save $file --if-needed" ]
-    rm "$SCRATCH"/calls.*
+    rm "$NOTES"/calls.*
     step
     [ "$(calls node01)" = '' ]
 }
@@ -127,15 +130,15 @@ topo --save $file --if-needed" ]
 
 @test "a command that hangs or is missing, a folder that cannot be written: slurmd starts, and steps run" {
     on node01 rm -f "$file"
-    touch "$SCRATCH/slow"
+    touch "$NOTES/slow"
     SECONDS=0
     restart node01
     ((SECONDS < 5))
     until_so 10 on node01 pkill -f '^sleep 100$'
-    rm "$SCRATCH/slow"
-    mv "$SCRATCH/noted" "$SCRATCH/moved"
+    rm "$NOTES/slow"
+    mv "$NOTES/noted" "$NOTES/moved"
     restart node01
-    mv "$SCRATCH/moved" "$SCRATCH/noted"
+    mv "$NOTES/moved" "$NOTES/noted"
     step
     until_so 20 saved node01
     on node01 rm -f "$file"
@@ -177,7 +180,7 @@ END
         done' jail "$SCRATCH/jail"
     on node01 rm -f "$file"
     on node01 sed -i "1i required $SCRATCH/jail.so $SCRATCH/jail" /etc/slurm/plugstack.conf
-    rm -f "$SCRATCH"/calls.*
+    rm -f "$NOTES"/calls.*
     run step
     sleep 1
     on node01 sed -i 1d /etc/slurm/plugstack.conf

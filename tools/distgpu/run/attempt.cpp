@@ -107,8 +107,7 @@ std::vector<std::string> attempt_nodes(const Training& training,
 }
 
 std::vector<std::string> attempt_words(const Training& training,
-                                       const std::vector<std::string>& nodes,
-                                       bool has_lost_nodes) {
+                                       const std::vector<std::string>& nodes, bool has_lost_nodes) {
     std::vector<std::string> words{training.words.front(), formatted("--nodes={}", training.nodes)};
     if (training.tasks) words.push_back(formatted("--ntasks={}", *training.tasks));
     const std::vector<std::string> others = nodes_without(training.job_nodes, nodes);

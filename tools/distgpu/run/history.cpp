@@ -68,8 +68,7 @@ Decision decide(const Training& training, const std::vector<AttemptEnd>& attempt
     if (last.was_notified && !rules.requeues) return give_up("the time limit is near");
     const std::vector<std::string> left_out = nodes_to_leave_out(training, attempts);
     const auto requeue = [&](const std::string& why) {
-        const bool has_progressed =
-            std::ranges::any_of(attempts, &AttemptEnd::has_progressed);
+        const bool has_progressed = std::ranges::any_of(attempts, &AttemptEnd::has_progressed);
         if (!has_progressed) return give_up(why + "no progress, so the job is not requeued");
         if (rules.requeued >= rules.max_requeues) return give_up(why + "no requeue is left");
         return Decision{NextStep::requeue,

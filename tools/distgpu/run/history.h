@@ -15,9 +15,9 @@ namespace distgpu {
 inline constexpr int no_restart_status = 93;
 
 struct AttemptEnd {
-    int status = 0;     // srun's, as in a shell
-    std::string who{};  // "rank 3 on node02 failed first: it ended with status 1"
-    std::vector<std::string> where{};        // the node of that rank
+    int status = 0;                    // srun's, as in a shell
+    std::string who{};                 // "rank 3 on node02 failed first: it ended with status 1"
+    std::vector<std::string> where{};  // the node of that rank
     std::vector<std::string> lost_nodes{};   // of the job, by now
     std::vector<std::string> unfit_nodes{};  // that the check found
     bool is_job_ending = false;

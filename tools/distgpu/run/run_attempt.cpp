@@ -40,8 +40,9 @@ siginfo_t await_signal(Deadline deadline) {
     const auto wait =
         std::clamp<Clock::duration>(deadline - Clock::now(), Clock::duration(0), longest);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(wait);
-    const timespec time{seconds.count(),
-                        std::chrono::duration_cast<std::chrono::nanoseconds>(wait - seconds).count()};
+    const timespec time{
+        seconds.count(),
+        std::chrono::duration_cast<std::chrono::nanoseconds>(wait - seconds).count()};
     const sigset_t signals = awaited_signals();
     siginfo_t info{};
     return sigtimedwait(&signals, &info, &time) > 0 ? info : siginfo_t{};
@@ -121,8 +122,8 @@ bool LimitNotice::act() {
     return false;
 }
 
-// Signals of a terminal go to srun, too, so they are not passed on. srun itself ends the step at the
-// second Ctrl-C.
+// Signals of a terminal go to srun, too, so they are not passed on. srun itself ends the step at
+// the second Ctrl-C.
 AttemptEnd run_attempt(const std::vector<std::string>& words, LimitNotice& notice) {
     const pid_t srun = fork();
     if (srun == 0) {

@@ -87,7 +87,10 @@ std::vector<std::string> find_silent_nodes(const std::vector<std::string>& nodes
     const auto silent = output_of_child(
         [&] {
             const auto answers = ask_all_nodes(
-                all, [](const StepPart&) { return std::vector<std::string>{"run", "--node"}; },
+                all,
+                [](const StepPart&) {
+                    return std::vector<std::string>{"run", "--node"};
+                },
                 std::chrono::seconds(0));
             if (answers) return join(answers->front().silent, " ");
             print_error_line(answers.error().message());

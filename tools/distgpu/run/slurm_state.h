@@ -36,8 +36,8 @@ std::vector<std::string> read_lost_nodes(std::string_view text);
 Result<std::vector<std::string>> ask_lost_nodes(const Environment& environment);
 
 // Those of these nodes on which Slurm cannot start a program any more, though it does not say so
-// yet: SlurmdTimeout is 300 s by default. Starts a small step on all of them, which needs 11 s where
-// a node does not answer.
+// yet: SlurmdTimeout is 300 s by default. Starts a small step on all of them, which needs 11 s
+// where a node does not answer.
 std::vector<std::string> find_silent_nodes(const std::vector<std::string>& nodes,
                                            const Environment& environment);
 

@@ -23,7 +23,8 @@ std::string words_of(Words words, std::optional<std::uint32_t> spares,
     if (!training) return training.error().message();
     std::string text;
     const auto nodes = attempt_nodes(*training, left_out);
-    for (const std::string& word : attempt_words(*training, nodes, !left_out.empty())) text += word + ' ';
+    for (const std::string& word : attempt_words(*training, nodes, !left_out.empty()))
+        text += word + ' ';
     return text;
 }
 
@@ -44,7 +45,8 @@ TEST(AttemptWords, LeaveTheSparesOutBehindSrun) {
 TEST(AttemptWords, KeepWhatTheUserWrote) {
     EXPECT_EQ(words_of({"srun", "-N3", "--ntasks-per-node=1", "train.py"}, std::nullopt),
               "srun --nodes=3 --ntasks=3 --exclude=n4 -N3 --ntasks-per-node=1 train.py ");
-    EXPECT_EQ(words_of({"srun", "-n6", "train.py"}, 1), "srun --nodes=3 --exclude=n4 -n6 train.py ");
+    EXPECT_EQ(words_of({"srun", "-n6", "train.py"}, 1),
+              "srun --nodes=3 --exclude=n4 -n6 train.py ");
     // Behind the program they are the program's.
     EXPECT_EQ(words_of({"srun", "train.py", "--nodes=9"}, 1),
               "srun --nodes=3 --ntasks=6 --exclude=n4 train.py --nodes=9 ");

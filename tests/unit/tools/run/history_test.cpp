@@ -121,8 +121,7 @@ TEST(Decide, WithTooFewNodesTheJobIsRequeuedIfThatIsAsked) {
     AttemptEnd stuck = lost;
     stuck.has_progressed = false;
     EXPECT_EQ(decide(on(3, 0), {stuck}, {.requeues = true}).next, NextStep::give_up);
-    EXPECT_EQ(decide(on(3, 0), {lost}, {.requeues = true, .requeued = 10}).next,
-              NextStep::give_up);
+    EXPECT_EQ(decide(on(3, 0), {lost}, {.requeues = true, .requeued = 10}).next, NextStep::give_up);
 }
 
 TEST(Decide, NothingFollowsWhileSlurmEndsTheJob) {

@@ -7,7 +7,8 @@ namespace {
 
 TEST(JobRecord, IsThatOfScontrol) {
     const JobRecord record = read_job_record(
-        "JobId=5 JobName=job.sh JobState=RUNNING Requeue=1 Restarts=0 StartTime=2026-11-27T21:00:00 "
+        "JobId=5 JobName=job.sh JobState=RUNNING Requeue=1 Restarts=0 "
+        "StartTime=2026-11-27T21:00:00 "
         "EndTime=2026-11-27T22:00:00 Deadline=N/A\n");
     ASSERT_TRUE(record.end);
     std::tm local{};
@@ -36,9 +37,9 @@ TEST(OwnJob, IsTheArraysElement) {
 TEST(LostNodes, AreDownFailedOrNotResponding) {
     // As scontrol of 22.05 to 26.05 prints them.
     EXPECT_EQ(read_lost_nodes("NodeName=n1 Arch=x86_64 State=ALLOCATED ThreadsPerCore=1\n"
-                         "NodeName=n2 State=DOWN*+NOT_RESPONDING Reason=Not responding\n"
-                         "NodeName=n3 State=ALLOCATED*\nNodeName=n4 State=MIXED+DRAIN\n"
-                         "NodeName=n5 State=DOWN\nNodeName=n6 State=FAILING\n"),
+                              "NodeName=n2 State=DOWN*+NOT_RESPONDING Reason=Not responding\n"
+                              "NodeName=n3 State=ALLOCATED*\nNodeName=n4 State=MIXED+DRAIN\n"
+                              "NodeName=n5 State=DOWN\nNodeName=n6 State=FAILING\n"),
               (std::vector<std::string>{"n2", "n3", "n5", "n6"}));
     EXPECT_TRUE(read_lost_nodes("").empty());
 }
