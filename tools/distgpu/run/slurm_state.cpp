@@ -120,7 +120,7 @@ Result<std::string> requeue_job(const Environment& environment,
         words.push_back(
             formatted("update JobId={} ExcNodeList={}{}", job, join(left_out, ","), others));
     }
-    const auto requeued = run_slurm_command(environment, words, query_limit);
+    auto requeued = run_slurm_command(environment, words, query_limit);
     if (requeued) return requeued;
     return Error{"scontrol requeue", requeued.error().problem, requeued.error().remedy};
 }
