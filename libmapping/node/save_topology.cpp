@@ -15,17 +15,18 @@
 namespace distgpu {
 namespace {
 
-void move_to(const std::string& control_group) {
+// False if it is none, as the folder of version 1's hierarchies.
+bool move_to(const std::string& control_group) {
     const UniqueFd file(open((control_group + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.is_open()) write_all(file.fd(), "0");
+    return file.is_open() && write_all(file.fd(), "0");
 }
 
 // slurmd may not get subgroups of its own while a process is in its group (version 2), and a step's
 // end would kill this one.
 void leave_control_groups() {
     const std::string root = "/sys/fs/cgroup";
-    move_to(root);
-    for (const std::string& controller : files_in(root)) move_to(root + "/" + controller);
+    if (move_to(root)) return;
+    for (const std::string& hierarchy : files_in(root)) move_to(root + "/" + hierarchy);
 }
 
 void drop_capabilities() {

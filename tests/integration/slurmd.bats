@@ -17,6 +17,7 @@ if [[ \$* == *--if-needed ]]; then
     grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status >"state.\$(hostname)"
     ls /proc/\$\$/fd >"files.\$(hostname)"
     ps -o ni= -p \$\$ >"nice.\$(hostname)"
+    cat /proc/self/cgroup >"groups.\$(hostname)"
     env >"variables.\$(hostname)"
 fi
 [ ! -e slow ] || exec sleep 100
@@ -107,6 +108,9 @@ topo --save $file --if-needed" ]
     until_so 20 saved node01
     [ "$(calls node01)" = "topo --format json
 topo --save $file --if-needed" ]
+    # Not in the step's control group, whose end would kill it.
+    [ -s "$NOTES/groups.node01" ]
+    run ! grep -E 'slurm|job_' "$NOTES/groups.node01"
     rm "$NOTES"/calls.*
     step
     [ "$(calls node01)" = '' ]
