@@ -1,5 +1,6 @@
 #include "node/save_topology.h"
 
+#include "base/format.h"
 #include "base/io/descriptor.h"
 #include "base/io/files.h"
 
@@ -26,7 +27,9 @@ bool move_to(const std::string& control_group) {
 void leave_control_groups() {
     const std::string root = "/sys/fs/cgroup";
     if (move_to(root)) return;
-    for (const std::string& hierarchy : files_in(root)) move_to(root + "/" + hierarchy);
+    for (const std::string& hierarchy : files_in(root)) {
+        move_to(formatted("{}/{}", root, hierarchy));
+    }
 }
 
 void drop_capabilities() {
@@ -38,7 +41,7 @@ void drop_capabilities() {
 }
 
 void reset_signals() {
-    for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+    for (int number = 1; number < NSIG; ++number) static_cast<void>(std::signal(number, SIG_DFL));
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
