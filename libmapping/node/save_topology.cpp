@@ -22,13 +22,12 @@ bool move_to(const std::string& control_group) {
     return file.is_open() && write_all(file.fd(), "0");
 }
 
-// slurmd may not get subgroups of its own while a process is in its group (version 2), and a step's
-// end would kill this one.
-void leave_control_groups() {
-    const std::string root = "/sys/fs/cgroup";
-    if (move_to(root)) return;
-    for (const std::string& hierarchy : files_in(root)) {
-        move_to(formatted("{}/{}", root, hierarchy));
+constexpr const char* control_groups = "/sys/fs/cgroup";
+
+// Version 1: the end of a step would kill what is in its groups. Takes some milliseconds each.
+void leave_hierarchies() {
+    for (const std::string& hierarchy : files_in(control_groups)) {
+        move_to(formatted("{}/{}", control_groups, hierarchy));
     }
 }
 
@@ -85,9 +84,13 @@ void start_saving_topology(const std::string& command, const std::string& file) 
     if (child > 0) waitpid(child, nullptr, 0);
     if (child != 0) return;
     setsid();
-    leave_control_groups();
+    // Version 2: before slurmd goes on, which gets no subgroups while a process is in its group.
+    const bool has_left = move_to(control_groups);
     // init waits for the second child.
-    if (fork() == 0) become_program(command, file);
+    if (fork() == 0) {
+        if (!has_left) leave_hierarchies();
+        become_program(command, file);
+    }
     _exit(0);
 }
 
