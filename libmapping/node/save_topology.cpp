@@ -8,6 +8,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -52,7 +53,7 @@ void become_program(const std::string& command, const std::string& file) {
     constexpr mode_t others_may_read = 022;
     reset_signals();
     drop_capabilities();
-    static_cast<void>(nice(lowest_priority));
+    setpriority(PRIO_PROCESS, 0, lowest_priority);
     static_cast<void>(chdir("/"));
     umask(others_may_read);
     const int null = open("/dev/null", O_RDWR);
