@@ -119,6 +119,11 @@ void ask_slurm(AttemptEnd& end, const Training& training, const Environment& env
         }
     }
     if (end.is_job_ending || end.status == no_restart_status) return;
+    // Just after a loss, 24.11 may not start a step on the job's unused nodes.
+    if (!end.lost_nodes.empty() && is_end_requested_within(refusal_pause)) {
+        end.was_asked_to_end = true;
+        return;
+    }
     const auto silent =
         find_silent_nodes(nodes_without(training.job_nodes, end.lost_nodes), environment);
     end.lost_nodes.insert(end.lost_nodes.end(), silent.begin(), silent.end());
