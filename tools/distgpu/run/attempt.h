@@ -44,7 +44,7 @@ std::vector<std::string> attempt_nodes(const Training& training,
 // The words of an attempt on these nodes: --nodes, --ntasks and --exclude, with the job's other
 // nodes, directly behind srun, so that what the user wrote wins. `has_lost_nodes`: of the job. With
 // --overlap, because the step of a lost node keeps the CPUs and GPUs of its other nodes until the
-// end of the job, if its tasks there ended before slurmctld gave the node up (22.05 to 26.05).
+// end of the job, if its tasks there ended before slurmctld gave the node up (seen on 22.05).
 std::vector<std::string> attempt_words(const Training& training,
                                        const std::vector<std::string>& nodes, bool has_lost_nodes);
 

@@ -119,11 +119,6 @@ void ask_slurm(AttemptEnd& end, const Training& training, const Environment& env
         }
     }
     if (end.is_job_ending || end.status == no_restart_status) return;
-    // Just after a loss, 24.11 may not start a step on the job's unused nodes.
-    if (!end.lost_nodes.empty() && is_end_requested_within(refusal_pause)) {
-        end.was_asked_to_end = true;
-        return;
-    }
     const auto silent =
         find_silent_nodes(nodes_without(training.job_nodes, end.lost_nodes), environment);
     end.lost_nodes.insert(end.lost_nodes.end(), silent.begin(), silent.end());
@@ -218,7 +213,7 @@ ExitCode run_training(const Arguments& arguments, const Training& training,
         entry.why = decision.why;
         append_line(log, fields_json(entry).line());
         if (decision.next != NextStep::done) print_error_line("distgpu: run: " + decision.why);
-        // srun started no step: just after the loss of a node Slurm may refuse one (24.11).
+        // srun started no step, as when slurmctld refuses it: not all restarts within a second.
         const bool was_refused =
             end.status != 0 && end.who.empty() && ended - begin < refusal_pause;
         if (was_refused && decision.next == NextStep::restart &&
