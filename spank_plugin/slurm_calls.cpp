@@ -5,8 +5,10 @@
 #include "slurm_calls.h"
 
 #include "base/format.h"
+#include "base/io/resolve.h"
 #include "base/values.h"
 #include "node/machine.h"
+#include "node/network.h"
 
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -180,6 +182,18 @@ HostList addresses_or_names(const HostList& nodes, std::vector<std::string> addr
     return HostList::from_names(addresses);
 }
 
+// The one address of a host that other machines can reach; empty if there is none, or several.
+// Slurm prefers IPv4. Older releases tell the addresses of their nodes without an RPC.
+std::string only_address(const std::string& host) {
+    if (is_ip_address(host)) return host;
+    if constexpr (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0)) return {};
+    auto found = resolve(host, 0, Clock::now() + name_lookup_timeout);
+    if (!found) return {};
+    const auto is_ipv4 = [](const Address& address) { return address.bytes.ss_family == AF_INET; };
+    if (std::ranges::any_of(*found, is_ipv4)) std::erase_if(*found, std::not_fn(is_ipv4));
+    return found->size() == 1 && !found->front().is_loopback() ? found->front().to_string() : "";
+}
+
 // glibc's functions of these names change all threads of a process.
 bool set_effective(uid_t user, gid_t group) {
     constexpr auto same = static_cast<uid_t>(-1);
@@ -239,6 +253,30 @@ HostList node_addresses(const HostList& nodes) {
 
 HostList configured_node_addresses(const HostList& nodes) {
     return addresses_or_names(nodes, {});
+}
+
+HostList fixed_node_addresses(const HostList& nodes) {
+    const auto* const configuration = slurm_configuration();
+    if (configuration == nullptr || configuration->resume_program != nullptr) return {};
+    std::vector<std::string> addresses;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        const std::string configured = configured_node_address(nodes.name(NodeIndex{i}));
+        addresses.push_back(configured.empty() ? "" : only_address(configured));
+        if (addresses.back().empty()) return {};
+    }
+    return HostList::from_names(addresses);
+}
+
+bool may_follow_topology() {
+    if constexpr (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 5, 0)) return false;
+    const auto* const configuration = slurm_configuration();
+    if (configuration == nullptr || configuration->topology_plugin == nullptr ||
+        std::strcmp(configuration->topology_plugin, "topology/flat") != 0) {
+        return true;
+    }
+    // This file, if it is there, takes precedence over slurm.conf (topology_g_init(), 26.05).
+    const std::string file = look_up_configured("get_extra_conf_path", "topology.yaml");
+    return file.empty() || access(file.c_str(), F_OK) == 0;
 }
 
 std::optional<Numbering> gpu_numbering() {

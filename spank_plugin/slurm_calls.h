@@ -31,6 +31,15 @@ std::string node_address(const std::string& node_name);
 // most one RPC.
 HostList node_addresses(const HostList& nodes);
 
+// The same without an RPC, as IP addresses: from slurm.conf, with names looked up here. Empty where
+// Slurm may know better: the cluster has nodes that are started when needed, whose addresses
+// change, or a name does not have exactly one address that other nodes can reach.
+HostList fixed_node_addresses(const HostList& nodes);
+
+// Whether block steps follow the topology here, or may do so: from Slurm 26.05 on, with a topology
+// plugin.
+bool may_follow_topology();
+
 // The same from slurm.conf alone, without an RPC.
 std::string configured_node_address(const std::string& node_name);
 HostList configured_node_addresses(const HostList& nodes);

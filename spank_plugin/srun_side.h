@@ -44,8 +44,8 @@ class AllocatorSide {
     bool has_warned_ = false;  // all components have the same script
 };
 
-// ---- srun (srun_side.cpp): checks the request before anything starts, then asks slurmctld once
-// for the layout of the step and sends it to the nodes.
+// ---- srun (srun_side.cpp): checks the request before anything starts, then derives the layout of
+// the step, or asks slurmctld for it once, and sends it to the nodes.
 
 class SrunSide {
   public:
@@ -75,8 +75,11 @@ class SrunSide {
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void remove_inherited_ranks();
     void restore_or_report_inherited_ranks(spank_t spank);
+    Result<StepLayout> find_layout(spank_t spank, SentStep& step,
+                                   const SlurmOptions& options) const;
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(SentStep& step, OrderedLayout ordered) const;
+    void find_addresses(SentStep& step, const HostList& hosts, NodeIndex rank0) const;
     void check_and_announce(SentStep& step, const std::string& order,
                             std::vector<std::string> program, const SlurmOptions& options);
     void listen_to_nodes(spank_t spank, const SentStep& step, std::vector<std::string> program,
@@ -94,6 +97,7 @@ class SrunSide {
     std::optional<std::string> task_job_name_;  // that task's SLURM_JOB_NAME, if a mode replaced it
     std::uint32_t allocated_nodes_ = 0;         // of the allocation around srun; 0 if there is none
     bool inherits_ntasks_ = false;              // SLURM_NTASKS comes from that allocation
+    bool asks_slurmctld_ = false;               // also where the answer can be derived
     std::string command_;                       // path of distgpu on this host
     std::string run_report_;                    // the file of `distgpu run`; empty without it
     SrunListener listener_;

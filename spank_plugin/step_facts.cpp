@@ -90,6 +90,20 @@ Error contradicting_variables_error(const NodeIdentity& identity) {
             "do not set Slurm's variables with --export"};
 }
 
+// For a layout that srun derived. A wrong one is wrong about a number of tasks, or about the names.
+std::optional<Error> derived_mismatch(spank_t spank, const StepLayout& layout,
+                                      const NodeIdentity& identity) {
+    const auto hosts =
+        HostList::parse(StepVariables(spank).text("SLURM_STEP_NODELIST"), identity.size.nodes);
+    auto error = check_size(layout, identity.size);
+    if (!error) error = check_layout(layout, identity.whole());
+    if (!error && (!hosts || *hosts != layout.hosts())) {
+        error = Error{"node list", "not that of the step", ""};
+    }
+    if (error) error->remedy = ask_remedy;
+    return error;
+}
+
 std::optional<Error> mismatch(const StepLayout& layout, const NodeIdentity& identity) {
     // In a heterogeneous step each task compares the whole layout with its own number.
     if (identity.heterogeneous) return std::nullopt;
@@ -104,7 +118,9 @@ Result<StepLayout> find_layout(spank_t spank, const NodeIdentity& identity, Sent
     if (answer || sent.layout) {
         auto layout = answer ? *std::move(answer) : Result<StepLayout>(*std::move(sent.layout));
         if (!layout) return layout;
-        if (auto error = mismatch(*layout, identity)) return *std::move(error);
+        auto error = sent.derived && !answer ? derived_mismatch(spank, *layout, identity)
+                                             : mismatch(*layout, identity);
+        if (error) return *std::move(error);
         return layout;
     }
     auto derived = derive_layout(StepVariables(spank), identity.size, topology_order);

@@ -38,6 +38,24 @@ std::optional<Error> claim_node_ports(const EnabledStep& enabled, const NodePlan
     return claim_ports(node_plan, node_plan.ports, formatted("{}.{}", step.job, step.step), claims);
 }
 
+// The addresses that the plan has from slurm.conf, where they may be out of date: that of rank 0's
+// node, or those of all nodes. Each of these nodes compares its own.
+std::optional<Error> check_configured_address(const EnabledStep& enabled, const NodePlan& plan) {
+    const SentStep& sent = enabled.sent;
+    if (!sent.configured) return std::nullopt;
+    const bool is_rank0 = plan.node == rank0_node(enabled.step.layout);
+    std::string address = is_rank0 ? plan.rendezvous.address : std::string();
+    const bool is_sent = is_rank0 && address == sent.rank0_address;
+    if (!is_sent && enabled.request.framework->names_all_nodes && !sent.node_addresses.empty()) {
+        address = sent.node_addresses.name(plan.node);
+    } else if (!is_sent) {
+        return std::nullopt;
+    }
+    if (!is_ip_address(address) || has_address(address)) return std::nullopt;
+    return Error{formatted("NodeAddr {} of {}", address, plan.node_name),
+                 "in srun's slurm.conf, but not an address of that node", ask_remedy};
+}
+
 // Refuses keys that need all nodes of a step as a whole.
 std::optional<Error> refuse_for_components(const Request& request) {
     constexpr const char* problem = "not supported in a heterogeneous step";
@@ -172,6 +190,7 @@ std::optional<Error> StepdSide::check_plan() {
         identity_.heterogeneous ? rank0_node(enabled_step_->step.layout) : identity_.whole().node;
     auto node_plan = plan(enabled_step_->request, enabled_step_->step, NodeFacts{.node = node});
     if (!node_plan) return node_plan.error();
+    if (auto error = check_configured_address(*enabled_step_, *node_plan)) return error;
     if (identity_.heterogeneous && !may_run_rank0(*enabled_step_)) return std::nullopt;
     if (enabled_step_->offsets.size() == 1 && may_run_rank0(*enabled_step_)) {
         auto wrong_address = check_address(enabled_step_->request, enabled_step_->step.layout,

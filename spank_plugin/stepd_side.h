@@ -64,6 +64,11 @@ Result<TaskIdentity> read_task_identity(spank_t spank, const NodeIdentity& ident
 std::optional<Result<StepLayout>> query_layout_if_needed(spank_t spank,
                                                          const NodeIdentity& identity);
 
+// If srun derived what slurmctld knows better.
+inline constexpr const char* ask_remedy =
+    "start the step again with SLURM_DISTGPU_ASK=1, with which srun asks slurmctld; administrators "
+    "can set layout=ask in plugstack.conf";
+
 struct EnabledStep {
     std::string spec;  // as the user wrote it
     Request request;   // with the administrator's defaults in it

@@ -162,6 +162,11 @@ std::optional<Error> check_address(const Request& request, const StepLayout& lay
                  std::move(chosen->remedy)};
 }
 
+bool has_address(const std::string& ip_address) {
+    const NameLookup numeric = look_up_name(ip_address, Clock::now());
+    return numeric.addresses.empty() || is_own_address(numeric.addresses.front());
+}
+
 std::optional<std::string> PortClaims::claim(std::uint16_t port, const std::string& step) {
     const int flags = on_exec_ == OnExec::close ? SOCK_CLOEXEC : 0;
     const std::string name = formatted("distgpu.port.{}.{}", geteuid(), port);

@@ -42,6 +42,9 @@ std::string address_of_interface(const std::string& name);
 std::optional<Error> check_address(const Request& request, const StepLayout& layout,
                                    const RendezvousFacts& facts, std::vector<Error>& warnings);
 
+// Whether this machine has the IP address, or answers there anyway. True where it cannot be known.
+bool has_address(const std::string& ip_address);
+
 // Claims ports of this node for a step of this user, from before its program listens there until
 // its end. Without this, two steps with the same port= would both find it free, and their ranks
 // would mix. A claim is two abstract Unix sockets, which end with the last process that holds them:

@@ -6,6 +6,7 @@
 #include "mapping/spec/parse_spec.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace distgpu {
 namespace {
@@ -38,14 +39,11 @@ Result<SiteSwitch> parse_off(std::string_view argument) {
     return Error{excerpt(argument), "unknown value", "give off or off=run"};
 }
 
-Result<bool> parse_log(std::string_view text) {
-    if (text == "steps") return true;
-    return Error{formatted("log={}", excerpt(text)), "unknown value", "give steps"};
-}
-
-Result<bool> parse_save(std::string_view text) {
-    if (text == "off") return false;
-    return Error{formatted("save={}", excerpt(text)), "unknown value", "give off"};
+// An argument with one value; anything else leaves it as it is.
+Result<bool> parse_switch(std::string_view name, std::string_view text, std::string_view value) {
+    if (text == value) return true;
+    return Error{formatted("{}={}", name, excerpt(text)), "unknown value",
+                 formatted("give {}", value)};
 }
 
 void parse_argument(PlugstackArguments& result, std::string_view argument) {
@@ -69,14 +67,18 @@ void parse_argument(PlugstackArguments& result, std::string_view argument) {
     if (name == "watch") return set(result.watch, parse_watch(value));
     if (name == "order") return set(result.order, parse_default_order(value));
     if (name == "topology") return set(result.topology, parse_path(name, value));
-    if (name == "save") return set(result.saves_topology, parse_save(value));
+    if (name == "save") {
+        return set(result.saves_topology,
+                   parse_switch(name, value, "off").transform(std::logical_not{}));
+    }
+    if (name == "layout") return set(result.asks_slurmctld, parse_switch(name, value, "ask"));
     if (name == "command") return set(result.command, parse_path(name, value));
     if (name == "off") return set(result.site_switch, parse_off(argument));
-    if (name == "log") return set(result.logs_steps, parse_log(value));
+    if (name == "log") return set(result.logs_steps, parse_switch(name, value, "steps"));
     result.ignored_arguments.push_back(
         {std::string(argument), "unknown argument",
          "arguments are master=, ports=, gpus=, cpus=, hcas=, check=, "
-         "fail=, signal=, watch=, order=, topology=, save=, command=, log=, off"});
+         "fail=, signal=, watch=, order=, topology=, save=, layout=, command=, log=, off"});
 }
 
 }  // namespace

@@ -33,9 +33,10 @@ struct PlugstackArguments {
     std::optional<Watch> watch{};          // watch=MINUTES[:end]|on|off; nullopt means off
     // order=slurm|switch; used if the user gives none and the mode supports it.
     RankOrder order{};
-    std::string topology{};      // topology=PATH with %n and %h; empty: default_topology_file
-    bool saves_topology = true;  // save=off
-    std::string command{};       // command=PATH of the distgpu command; empty: the installed one
+    std::string topology{};       // topology=PATH with %n and %h; empty: default_topology_file
+    bool saves_topology = true;   // save=off
+    bool asks_slurmctld = false;  // layout=ask
+    std::string command{};        // command=PATH of the distgpu command; empty: the installed one
     // Why arguments were ignored: a typo in plugstack.conf must not stop a cluster.
     std::vector<Error> ignored_arguments{};
 

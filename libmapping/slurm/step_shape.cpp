@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/values.h"
+#include "mapping/texts/sent_step.h"
 
 #include <algorithm>
 #include <functional>
@@ -19,7 +20,7 @@ std::optional<Distribution> read_distribution(const Environment& environment, bo
     const std::string name = node_level(environment.text("SLURM_DISTRIBUTION"));
     // Unset means block, or cyclic for at most one task per node, which is the same map.
     if (name.empty() || name == "block") {
-        if (topology_order || !environment.text("SLURM_JOB_SLUID").empty()) return std::nullopt;
+        if (topology_order) return std::nullopt;
         return Distribution{Distribution::Kind::block, 0};
     }
     if (name == "cyclic") return Distribution{Distribution::Kind::cyclic, 0};
@@ -30,10 +31,16 @@ std::optional<Distribution> read_distribution(const Environment& environment, bo
     return std::nullopt;
 }
 
+// Since 26.05, whose block steps follow the topology.
+bool has_sluid(const Environment& environment) {
+    return !environment.text("SLURM_JOB_SLUID").empty();
+}
+
 }  // namespace
 
 bool is_order_known(const Environment& environment, bool topology_order) {
-    return read_distribution(environment, topology_order).has_value();
+    return read_distribution(environment, topology_order || has_sluid(environment))
+        .has_value();
 }
 
 bool is_srun_task(const Environment& environment) {
@@ -49,14 +56,35 @@ Result<std::optional<StepLayout>> derive_layout(const Environment& environment, 
     auto runs = parse_tasks_per_node(environment.text("SLURM_STEP_TASKS_PER_NODE"), max_size);
     if (!runs) return runs.error();
     const bool is_one_node = runs->size() == 1 && runs->front().nodes == 1;
+    const bool has_topology_order = topology_order || has_sluid(environment);
     const auto distribution = is_one_node ? std::optional(Distribution{})
-                                          : read_distribution(environment, topology_order);
+                                          : read_distribution(environment, has_topology_order);
     if (!distribution) return std::optional<StepLayout>{};
     return HostList::parse(environment.text("SLURM_STEP_NODELIST"), max_size.nodes)
         .and_then([&](HostList hosts) {
             return StepLayout::distribute(std::move(hosts), *runs, *distribution);
         })
         .transform([](StepLayout layout) { return std::optional(std::move(layout)); });
+}
+
+std::optional<StepLayout> derive_new_layout(const Environment& environment,
+                                            const SlurmOptions& options, StepSize size,
+                                            bool topology_order) {
+    const bool is_range =
+        options.value("nodes").value_or("").find_first_of("-,:") != std::string_view::npos;
+    if (is_range || environment.get("SLURM_OVERCOMMIT") || environment.get("SLURM_HOSTFILE") ||
+        environment.number("SLURM_NTASKS") != size.tasks ||
+        environment.number("SLURM_NNODES") != size.nodes) {
+        return std::nullopt;
+    }
+    const auto distribution = size.nodes == 1 ? std::optional(Distribution{})
+                                              : read_distribution(environment, topology_order);
+    const auto runs = parse_tasks_per_node(environment.text("SLURM_TASKS_PER_NODE"), size);
+    auto hosts = HostList::parse(environment.text("SLURM_NODELIST"), size.nodes);
+    if (!distribution || !runs || !hosts) return std::nullopt;
+    auto layout = StepLayout::distribute(*std::move(hosts), *runs, *distribution);
+    if (!layout || check_size(*layout, size)) return std::nullopt;
+    return *std::move(layout);
 }
 
 namespace {

@@ -7,10 +7,11 @@
 #include "mapping/layout/layout_text.h"
 #include "mapping/layout/step_layout.h"
 #include "mapping/rendezvous/rendezvous.h"
+#include "slurm/slurm_options.h"
 
 namespace distgpu {
 
-// These functions read only the variables of the step itself: SLURM_STEP_NODELIST,
+// These two functions read only the variables of the step itself: SLURM_STEP_NODELIST,
 // SLURM_STEP_TASKS_PER_NODE, SLURM_DISTRIBUTION and SLURM_DIST_PLANESIZE (SLURM_NODELIST,
 // SLURM_NTASKS and the like may be the allocation's). `topology_order`: since Slurm 26.05 a block
 // step follows the cluster's topology: the order of the switches, or that of slurm.conf, which no
@@ -32,6 +33,15 @@ bool is_srun_task(const Environment& environment);
 Result<std::optional<StepLayout>> derive_layout(const Environment& environment,
                                                 StepSize max_size = max_step_size,
                                                 bool topology_order = false);
+
+// The layout of a step that srun has just created, from srun's own variables: SLURM_NODELIST and
+// SLURM_NNODES are its job's, SLURM_TASKS_PER_NODE, SLURM_NTASKS and SLURM_DISTRIBUTION the step's
+// (seen on 22.05, 24.11 and 26.05). nullopt where they do not determine it: a step on some of its
+// job's nodes, an arbitrary distribution, block with `topology_order`, --overcommit, a range of
+// nodes, a component of a heterogeneous step. `size`: the step's, as SPANK reports it.
+std::optional<StepLayout> derive_new_layout(const Environment& environment,
+                                            const SlurmOptions& options, StepSize size,
+                                            bool topology_order);
 
 // The options' texts; empty if not given.
 struct ShapeOptions {

@@ -16,7 +16,7 @@ slurmctld() { on login sh -c "kill -$1 \$(cat $(state)/login/slurmctld.pid)"; }
 # Starts a step, and stops slurmctld between its creation and distgpu's question.
 stopped_in_question() { # SRUN_ARGUMENT...
     rm -f "$SCRATCH"/pause*
-    FAULTS_PAUSE=$SCRATCH/pause start srun "$@"
+    FAULTS_PAUSE=$SCRATCH/pause SLURM_DISTGPU_ASK=1 start srun "$@"
     appears "$SCRATCH/pause.paused"
     slurmctld STOP
     touch "$SCRATCH/pause"

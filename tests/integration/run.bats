@@ -4,7 +4,8 @@
 load cluster
 
 setup_file() {
-    cluster_up --nodes 4 --conf SlurmdTimeout=8
+    # Slurm 24.11 asks no node for 12 s while it tries to reach a lost one.
+    cluster_up --nodes 4 --conf SlurmdTimeout=20
     # Counts steps and saves each; at step 5 of the first FAILS attempts rank 2 fails as the job says,
     # and the others wait for it.
     cat >"$SCRATCH/train.sh" <<'END'

@@ -17,10 +17,11 @@ struct Flag {
     std::string_view name;
     bool SentStep::*member;
 };
-constexpr std::array flags{Flag{"refused", &SentStep::refused},
-                           Flag{"cpu_bind", &SentStep::cpu_bind}, Flag{"ntasks", &SentStep::ntasks},
-                           Flag{"helper", &SentStep::helper},
-                           Flag{"debugger", &SentStep::debugger}};
+constexpr std::array flags{
+    Flag{"refused", &SentStep::refused},      Flag{"cpu_bind", &SentStep::cpu_bind},
+    Flag{"ntasks", &SentStep::ntasks},        Flag{"helper", &SentStep::helper},
+    Flag{"debugger", &SentStep::debugger},    Flag{"derived", &SentStep::derived},
+    Flag{"configured", &SentStep::configured}};
 
 // "v2 JOB.STEP ", with the blank at the end.
 std::string header_of(std::uint32_t job, std::uint32_t step) {

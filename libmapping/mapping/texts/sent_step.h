@@ -23,6 +23,8 @@ struct SentStep {
     bool ntasks = false;               // --ntasks or SLURM_NTASKS sets the number of tasks
     bool helper = false;               // StepFacts::is_helper
     bool debugger = false;             // srun is started by one, which attaches to the tasks
+    bool derived = false;              // the layout is srun's own, slurmctld was not asked
+    bool configured = false;           // so are the addresses, which are from slurm.conf
 
     bool operator==(const SentStep&) const = default;
 };

@@ -18,6 +18,9 @@ inline constexpr const char* spec_variable = "SLURM_DISTGPU";
 // What srun sends to the nodes about the step (sent_step.h).
 inline constexpr const char* sent_step_variable = "SLURM_DISTGPU_STEP";
 
+// Set to 1 by a user: srun asks slurmctld about the step even where it could derive the answer.
+inline constexpr const char* ask_variable = "SLURM_DISTGPU_ASK";
+
 // Set if the user gave srun --cpu-bind, for heterogeneous steps: sent_step_variable reaches only
 // one of their components.
 inline constexpr const char* cpu_bind_variable = "SLURM_DISTGPU_CPU_BIND";

@@ -49,6 +49,7 @@ TEST(PlugstackArguments, AreRead) {
         {{"off=run"}, {.site_switch = SiteSwitch::unprepared}},
         {{"log=steps"}, {.logs_steps = true}},
         {{"save=off"}, {.saves_topology = false}},
+        {{"layout=ask"}, {.asks_slurmctld = true}},
     };
     for (const auto& row : rows) {
         EXPECT_EQ(parse_plugstack_arguments(row.arguments), row.expected)
@@ -101,6 +102,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"log=jobs", no_log},
         {"log", no_log},
         {"save=on", {"", "unknown value", "give off"}},
+        {"layout=derive", {"", "unknown value", "give ask"}},
     };
     for (const auto& row : rows) {
         PlugstackArguments expected;
@@ -120,7 +122,7 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
                                        "check=, fail=, signal=, watch=, order=, topology=, save=, "
-                                       "command=, log=, off"}}));
+                                       "layout=, command=, log=, off"}}));
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace distgpu {
 namespace {
 
@@ -119,6 +121,82 @@ TEST(StepEnvironment, RefusalsOfTheListsAreHandedOn) {
     EXPECT_EQ(message_of(derive_layout(step_of("n[1-3]", "2", "block"))),
               "distgpu: tasks per node: counts for 1 nodes, but the host list has 3; give one "
               "count per host");
+}
+
+// In srun, where SLURM_NODELIST and SLURM_NNODES are its job's.
+struct NewStep {
+    std::map<std::string, std::string> variables{{"SLURM_NODELIST", "n[1-3]"},
+                                                 {"SLURM_NNODES", "3"},
+                                                 {"SLURM_NTASKS", "7"},
+                                                 {"SLURM_TASKS_PER_NODE", "5,1(x2)"}};
+    StepSize size{3, 7};
+    std::vector<std::string> line{"srun"};
+    bool topology_order = false;
+
+    NewStep with(std::map<std::string, std::string> changed) const {
+        NewStep step = *this;
+        changed.merge(step.variables);
+        step.variables = std::move(changed);
+        return step;
+    }
+    Names placed_tasks() const {
+        const auto layout = derive_new_layout(EnvironmentCopy(variables),
+                                              parse_slurm_line(line, SlurmCommand::srun).options,
+                                              size, topology_order);
+        return layout ? placed(*layout) : Names{};
+    }
+};
+
+TEST(NewStep, OnAllNodesOfItsJobIsDerived) {
+    const Names block{"n1", "n1", "n1", "n1", "n1", "n2", "n3"};
+    const NewStep step;
+    EXPECT_EQ(step.placed_tasks(), block);
+    EXPECT_EQ(step.with({{"SLURM_DISTRIBUTION", "block,pack"}}).placed_tasks(), block);
+    EXPECT_EQ(step.with({{"SLURM_DISTRIBUTION", "cyclic"}}).placed_tasks(),
+              (Names{"n1", "n2", "n3", "n1", "n1", "n1", "n1"}));
+    EXPECT_EQ(
+        step.with({{"SLURM_DISTRIBUTION", "plane"}, {"SLURM_DIST_PLANESIZE", "2"}}).placed_tasks(),
+        (Names{"n1", "n1", "n2", "n3", "n1", "n1", "n1"}));
+    // A variable of 26.05, whose release is known here.
+    EXPECT_EQ(step.with({{"SLURM_JOB_SLUID", "sFZDM816855K00"}}).placed_tasks(), block);
+    NewStep one = step.with({{"SLURM_NODELIST", "n2"},
+                             {"SLURM_NNODES", "1"},
+                             {"SLURM_NTASKS", "2"},
+                             {"SLURM_TASKS_PER_NODE", "2"}});
+    one.size = {1, 2};
+    one.topology_order = true;
+    EXPECT_EQ(one.placed_tasks(), (Names{"n2", "n2"}));
+    NewStep named = step;
+    named.line = {"srun", "--nodes=3", "-w", "n[1-3]"};
+    EXPECT_EQ(named.placed_tasks(), block);
+}
+
+TEST(NewStep, IsNotGuessed) {
+    const NewStep step;
+    const auto expect_unknown = [](const char* title, const NewStep& unknown) {
+        EXPECT_EQ(unknown.placed_tasks(), Names{}) << title;
+    };
+    NewStep changed = step;
+    changed.topology_order = true;
+    expect_unknown("block in the order of the topology", changed);
+    changed = step.with({{"SLURM_TASKS_PER_NODE", "5,2"}});
+    changed.size = {2, 7};
+    expect_unknown("some of the job's nodes", changed);
+    for (const char* nodes : {"2-3", "2,3", "1-3:2"}) {
+        changed = step;
+        changed.line = {"srun", std::string("--nodes=") + nodes};
+        expect_unknown(nodes, changed);
+    }
+    expect_unknown("arbitrary", step.with({{"SLURM_DISTRIBUTION", "arbitrary"}}));
+    expect_unknown("a host file", step.with({{"SLURM_HOSTFILE", "hosts"}}));
+    expect_unknown("--overcommit", step.with({{"SLURM_OVERCOMMIT", "1"}}));
+    expect_unknown("a part of a heterogeneous step", step.with({{"SLURM_NTASKS", "10"}}));
+    expect_unknown("counts of another step", step.with({{"SLURM_TASKS_PER_NODE", "5,1"}}));
+    expect_unknown("fewer tasks", step.with({{"SLURM_TASKS_PER_NODE", "4,1(x2)"}}));
+    expect_unknown("no counts", step.with({{"SLURM_TASKS_PER_NODE", ""}}));
+    expect_unknown("an old list of nodes", step.with({{"SLURM_NODELIST", "n[1-4]"}}));
+    expect_unknown("a list that is none", step.with({{"SLURM_NODELIST", "n["}}));
+    expect_unknown("a word of a later Slurm", step.with({{"SLURM_DISTRIBUTION", "spiral"}}));
 }
 
 // Root asks slurmctld where it does not.

@@ -120,8 +120,10 @@ TEST(SentStep, IsAVersionTheStepAndWords) {
               "v2 1.2 layout=n[1-3] 0.3.1.1 n[3,2,1]");
     SentStep step{1, 2, layout("n1", {{0, 1, 1, 1}}), "", false};
     step.node_addresses = hosts("10.0.0.1");
-    step.ntasks = step.helper = step.debugger = true;
-    EXPECT_EQ(encode(step), "v2 1.2 ntasks helper debugger addresses=10.0.0.1 layout=n1 0.1.1.1");
+    step.ntasks = step.helper = step.debugger = step.derived = step.configured = true;
+    EXPECT_EQ(encode(step),
+              "v2 1.2 ntasks helper debugger derived configured addresses=10.0.0.1 "
+              "layout=n1 0.1.1.1");
 }
 
 // Without the order the ranks would be others on this node alone.
