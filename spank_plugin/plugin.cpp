@@ -45,6 +45,9 @@ extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern const unsigned int spank_plugin_version = 1;
 
 int slurm_spank_init(spank_t spank, int ac, char** av) {
+    if (spank_context() == S_CTX_REMOTE) {
+        guarded_in_stepd("init", [&] { return plugin().stepd.on_init(spank); });
+    }
     return guarded("init", [&] {
         if (spank_context() == S_CTX_LOCAL) plugin().srun.on_init();
         if (spank_context() == S_CTX_SLURMD) {

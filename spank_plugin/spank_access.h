@@ -65,8 +65,8 @@ std::vector<std::string> own_command_line();
 // The path of this plugin's file, as Slurm found it; empty if the loader does not report it.
 std::string own_plugin_file();
 
-// Identifies the file system that a process has at '/'. It differs from slurmstepd's after an
-// earlier plugin, such as pyxis, has put the task into its container.
+// Identifies the file system that a process has at '/'. It changes when an earlier plugin puts
+// slurmstepd into a jail (init_post_opt), or pyxis a task into its container (task_init).
 using FileRoot = std::pair<dev_t, ino_t>;
 
 // That of this process; all 0 if it cannot be read.

@@ -3,6 +3,7 @@
 #include "mapping/frameworks/framework.h"
 #include "mapping/texts/sent_step.h"
 #include "mapping/texts/variables.h"
+#include "node/host_root.h"
 #include "node/machine.h"
 #include "node/network.h"
 #include "node/save_topology.h"
@@ -12,6 +13,7 @@
 #include "stepd_side.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace distgpu {
@@ -323,6 +325,13 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
                        .launch = read_launch_variables(StepVariables(spank))};
 }
 
+void StepBinding::open_topology_outside_jail(const PlugstackArguments& arguments) {
+    outside_jail_ = topology_source(arguments);
+    outside_jail_->file = path_on_host(outside_jail_->file);
+    opened_ = UniqueFd(open(outside_jail_->file.c_str(), O_RDONLY | O_CLOEXEC));
+    outside_jail_->open_file = opened_.fd();
+}
+
 std::vector<Error> StepBinding::read_node(spank_t spank, const Request& request,
                                           const PlugstackArguments& arguments, std::size_t tasks,
                                           const std::string& address) {
@@ -332,7 +341,7 @@ std::vector<Error> StepBinding::read_node(spank_t spank, const Request& request,
         .name = short_host_name(),
         .remedy = "remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf"};
     if (needs_topology(request)) {
-        source.topology = topology_source(arguments);
+        source.topology = outside_jail_ ? *outside_jail_ : topology_source(arguments);
         gpus_.read_step(StepVariables(spank), gpu_numbering());
     }
     node_ = find_own_node(source);
@@ -340,10 +349,12 @@ std::vector<Error> StepBinding::read_node(spank_t spank, const Request& request,
         slurm_info("distgpu: ignored %s", node_.ignored_topology_file.c_str());
     }
     if (saves_topology(arguments) && source.topology && !node_.has_saved_topology) {
-        unsaved_ = source.topology;
+        unsaved_ = topology_source(arguments);
     }
-    // Only root may record the timeout, so remember it until task_post_fork.
-    if (node_.discovery_timed_out) {
+    opened_ = UniqueFd();
+    // Only root may record the timeout, so remember it until task_post_fork. Not in a jail, for
+    // other nodes.
+    if (node_.discovery_timed_out && !outside_jail_) {
         unrecorded_timeout_ = source.topology;
         user_ = geteuid();
     }
@@ -354,7 +365,9 @@ void StepBinding::record_task(spank_t spank) {
     if (unrecorded_timeout_) {
         record_discovery_timeout(*std::exchange(unrecorded_timeout_, std::nullopt), user_);
     }
-    if (unsaved_ && geteuid() == 0) start_saving_topology(unsaved_->command, unsaved_->file);
+    if (unsaved_ && geteuid() == 0) {
+        start_saving_topology(unsaved_->command, unsaved_->file, outside_jail_.has_value());
+    }
     unsaved_.reset();
     const auto local_rank = read_item(spank, S_TASK_ID);
     pid_t task = 0;

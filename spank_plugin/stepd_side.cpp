@@ -69,6 +69,11 @@ std::optional<Error> refuse_for_components(const Request& request) {
 
 }  // namespace
 
+Outcome StepdSide::on_init(spank_t spank) {
+    if (StepVariables(spank).get(spec_variable)) node_root_ = file_root();
+    return Outcome::ok;
+}
+
 Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::string>& option,
                                     std::span<const char* const> arguments) {
     const auto step = read_item(spank, S_JOB_STEPID);
@@ -102,7 +107,9 @@ Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::stri
                     : printable_line(sent_spec, max_size).value_or(excerpt(sent_spec)),
         .by_option = option.has_value(),
         .root = file_root(),
+        .in_jail = node_root_ && *node_root_ != file_root(),
         .layout = std::nullopt};
+    if (unread_request_->in_jail) binding_.open_topology_outside_jail(arguments_);
     const bool is_off = arguments_.site_switch != SiteSwitch::on || unread_request_->spec == "off";
     if (!is_off) unread_request_->layout = query_layout_if_needed(spank, identity_);
     return Outcome::ok;
@@ -163,6 +170,7 @@ void StepdSide::read_step(spank_t spank, Request request, UnreadRequest unread) 
     }
     enabled_step_ = *std::move(step);
     enabled_step_->root = unread.root;
+    enabled_step_->in_jail = unread.in_jail;
     if (auto error = check_plan()) failure_ = Failure{*std::move(error)};
     // Under contain_spank this is another process that shares slurmstepd's memory but not its
     // descriptors: a number opened here may be another descriptor in slurmstepd.

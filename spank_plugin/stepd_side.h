@@ -83,6 +83,7 @@ struct EnabledStep {
     std::string command;              // path of distgpu on this node
     EnvironmentCopy launch;           // variables that a container may replace
     FileRoot root{};                  // outside any container, as init_post_opt sees it
+    bool in_jail = false;             // that is not the node's
 };
 
 // In user_init: from the step's environment, from what srun sent, and, if srun did not send it,
@@ -102,6 +103,10 @@ void on_slurmd_start(std::span<char*> arguments);
 
 class StepBinding {
   public:
+    // In init_post_opt, as root, if an earlier plugin has put slurmstepd into a jail: opens the
+    // file with the node's topology outside it. That of the jail may be another node's.
+    void open_topology_outside_jail(const PlugstackArguments& arguments);
+
     // In user_init. `request` includes the administrator's defaults. Returns the problems because
     // of which the step stays as Slurm binds it.
     std::vector<Error> read_node(spank_t spank, const Request& request,
@@ -124,6 +129,8 @@ class StepBinding {
     std::optional<TopologySource> unrecorded_timeout_;
     uid_t user_ = 0;  // of that discovery
     std::optional<TopologySource> unsaved_;
+    std::optional<TopologySource> outside_jail_;
+    UniqueFd opened_;  // its file
 };
 
 // ---- A task's own process just before its program (task_start.cpp)
@@ -163,6 +170,9 @@ std::optional<Error> fork_program(spank_t spank, const EnabledStep& enabled, con
 
 class StepdSide {
   public:
+    // As root, before any other plugin can have put slurmstepd into a jail.
+    Outcome on_init(spank_t spank);
+
     // As root, which reads nothing that a user wrote: keeps the request as unread text, and asks
     // slurmctld if necessary. Never refuses, which would drain the node: records the failure, and
     // the tasks end.
@@ -201,6 +211,7 @@ class StepdSide {
         std::string spec;
         bool by_option = false;
         FileRoot root;
+        bool in_jail = false;
         std::optional<Result<StepLayout>> layout;  // from query_layout_if_needed()
     };
 
@@ -221,8 +232,9 @@ class StepdSide {
     std::optional<Error> off_warning_;         // if the step runs without distgpu
     StepBinding binding_;
     RefusalNotice notice_;
-    pid_t stepd_ = 0;            // slurmstepd, set in init_post_opt
-    bool is_contained_ = false;  // user_init ran in a separate process: contain_spank
+    std::optional<FileRoot> node_root_;  // only for a step that srun has prepared
+    pid_t stepd_ = 0;                    // slurmstepd, set in init_post_opt
+    bool is_contained_ = false;          // user_init ran in a separate process: contain_spank
     PortClaims claims_{PortClaims::OnExec::close};
     PortClaims claims_of_task_{PortClaims::OnExec::keep};  // used if is_contained_
     std::vector<Error> warnings_;

@@ -1,6 +1,6 @@
 #include "base/format.h"
 #include "base/io/files.h"
-#include "node/host_helper.h"
+#include "node/host_root.h"
 #include "node/prepare_task.h"
 #include "node/step_variables.h"
 #include "slurm_calls.h"
@@ -33,7 +33,9 @@ bool has_task_parent(const EnabledStep& enabled) {
 
 UniqueFd open_task_parent(const EnabledStep& enabled) {
     if (!has_task_parent(enabled)) return {};
-    return UniqueFd(open(task_parent_path(enabled).c_str(), O_PATH | O_CLOEXEC));
+    std::string path = task_parent_path(enabled);
+    if (enabled.in_jail) path = path_on_host(path);
+    return UniqueFd(open(path.c_str(), O_PATH | O_CLOEXEC));
 }
 
 std::optional<Error> fork_program(spank_t spank, const EnabledStep& enabled, const UniqueFd& file,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 
 namespace distgpu {
 namespace {
@@ -22,7 +21,7 @@ using namespace std::chrono_literals;
     dup2(pipe_fd, STDIN_FILENO);
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
-    syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0);  // fails on older kernels
+    close_from(STDERR_FILENO + 1);
     while (true) {
         int signal = 0;
         if (sigwait(&signals, &signal) != 0) _exit(0);

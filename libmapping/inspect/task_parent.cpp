@@ -9,19 +9,12 @@
 #include <cstdlib>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 namespace distgpu {
 namespace {
 
 using namespace std::chrono_literals;
-
-void close_all_files() {
-    if (syscall(SYS_close_range, 0, ~0U, 0) == 0) return;  // fails before Linux 5.9
-    constexpr int many = 65'536;
-    for (int file = 0; file < many; ++file) close(file);
-}
 
 // Ends this process by what ended the program, so that Slurm reports the same.
 [[noreturn]] void end_as(int wait_status) {
@@ -118,7 +111,7 @@ class TaskParent {
 }  // namespace
 
 void be_task_parent(pid_t program, std::uint32_t task) {
-    close_all_files();
+    close_from(0);
     prctl(PR_SET_NAME, task_parent_name);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     TaskParent(program, task).run();

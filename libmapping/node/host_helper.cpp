@@ -163,13 +163,6 @@ bool become_user(const HelperUser& user) {
                               (user.group == 0 || syscall(SYS_setresgid, same, 0, same) != 0));
 }
 
-// Closes all descriptors from `first` on; Linux before 5.9 has no call for that.
-void close_from(int first) {
-    if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
-    constexpr int many = 65'536;
-    for (int file = first; file < many; ++file) close(file);
-}
-
 // Empty if the texts exceed the bound or do not end with a NUL.
 std::vector<char> read_texts(int file) {
     std::vector<char> texts(max_texts_size + 1);

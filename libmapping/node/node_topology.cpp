@@ -37,11 +37,6 @@ Result<NodeTopology> run_topo(const TopologySource& source, const MachineRoots& 
     });
 }
 
-// Whether all of `some` are in `all`; both are sorted.
-bool has_all(const std::vector<std::string>& all, const std::vector<std::string>& some) {
-    return std::ranges::includes(all, some);
-}
-
 // Why the saved topology does not fit; nullopt if it is of this machine as it is now. The states of
 // HCAs that are gone are read anew anyway.
 std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineRoots& roots) {
@@ -49,7 +44,8 @@ std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineR
     if (!now) return now.error().cause();
     if (saved.boot_id != now->boot_id) return "saved before the last boot, or on another machine";
     if (saved.pci != now->pci) return "PCI devices have changed since it was saved";
-    if (!has_all(saved.drivers, now->drivers)) return "drivers were loaded after it was saved";
+    if (!std::ranges::includes(saved.drivers, now->drivers))
+        return "drivers were loaded after it was saved";
     return std::nullopt;
 }
 
@@ -100,7 +96,8 @@ std::string expand_path(std::string_view pattern, std::string_view node, std::st
 }
 
 Result<FoundTopology> find_topology(const TopologySource& source, const MachineRoots& roots) {
-    const auto text = read_regular_file(source.file);
+    const auto text = read_regular_file(
+        source.open_file < 0 ? source.file : formatted("/proc/self/fd/{}", source.open_file));
     const std::size_t first = text ? text->find_first_not_of(" \t\r\n") : std::string::npos;
     const char begin = first == std::string::npos ? '\0' : (*text)[first];
     Result<NodeTopology> found =
@@ -125,8 +122,9 @@ bool needs_save(const std::string& file, const MachineRoots& roots) {
     const auto saved = text ? parse_topology(file, *text) : Result<SavedTopology>(text.error());
     const auto now = machine_identity(roots);
     if (!saved || !saved->machine || !now) return true;
-    return saved->machine->boot_id != now->boot_id || !has_all(saved->machine->pci, now->pci) ||
-           !has_all(saved->machine->drivers, now->drivers);
+    return saved->machine->boot_id != now->boot_id ||
+           !std::ranges::includes(saved->machine->pci, now->pci) ||
+           !std::ranges::includes(saved->machine->drivers, now->drivers);
 }
 
 bool is_discovery_suspended(const TopologySource& source, uid_t user, const MachineRoots& roots) {

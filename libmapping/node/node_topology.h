@@ -14,6 +14,7 @@ struct TopologySource {
     std::string file;            // topology=, or default_topology_file
     bool is_configured = false;  // the administrator named the file
     std::string command;         // path of the distgpu command, which runs the discovery
+    int open_file = -1;          // the file, opened by root; negative: it is opened when it is read
 };
 
 // Where packaging/systemd's unit saves the topology at boot.

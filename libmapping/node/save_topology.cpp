@@ -3,6 +3,8 @@
 #include "base/format.h"
 #include "base/io/descriptor.h"
 #include "base/io/files.h"
+#include "base/io/programs.h"
+#include "node/host_root.h"
 
 #include <array>
 #include <csignal>
@@ -10,7 +12,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,33 +59,22 @@ void become_program(const std::string& command, const std::string& file) {
     umask(others_may_read);
     const int null = open("/dev/null", O_RDWR);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
-    syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+    close_from(STDERR_FILENO + 1);
     alarm(longest);
     std::array<std::string, 5> words{command, "topo", "--save", file, "--if-needed"};
     std::array<char*, words.size() + 1> arguments{};
     for (std::size_t i = 0; i < words.size(); ++i) arguments[i] = words[i].data();
-    std::array<char, 32> path{"PATH=/usr/sbin:/usr/bin"};
-    std::array<char, 9> locale{"LC_ALL=C"};
-    std::array<char*, 3> environment{path.data(), locale.data(), nullptr};
-    execve(command.c_str(), arguments.data(), environment.data());
-}
-
-// False in slurmstepd after another plugin has put it into a jail, which all nodes may share.
-bool has_root_of_node() {
-    struct stat own {};
-    struct stat of_init {};
-    return stat("/", &own) == 0 && stat("/proc/1/root", &of_init) == 0 &&
-           own.st_dev == of_init.st_dev && own.st_ino == of_init.st_ino;
+    exec_without_variables(arguments.data());
 }
 
 }  // namespace
 
-void start_saving_topology(const std::string& command, const std::string& file) {
-    if (!has_root_of_node()) return;
+void start_saving_topology(const std::string& command, const std::string& file, bool leaves_jail) {
     const pid_t child = fork();
     if (child > 0) waitpid(child, nullptr, 0);
     if (child != 0) return;
     setsid();
+    if (leaves_jail && !enter_host_root()) _exit(1);
     // Version 2: before slurmd goes on, which gets no subgroups while a process is in its group.
     const bool has_left = move_to(control_groups);
     // init waits for the second child.

@@ -58,6 +58,16 @@ TABLE
     placed '0:node03 1:node04' salloc -Q -N4 srun --relative=2 -N2 --distgpu=pytorch ./probe
 }
 
+@test "a step on all nodes that a job has kept" {
+    placed '0-1:node01 2:node02' salloc -Q -N4 sh -c '
+        scontrol update JobId=$SLURM_JOB_ID NumNodes=2 >/dev/null
+        unset SLURM_NNODES SLURM_NODELIST SLURM_JOB_NODELIST SLURM_JOB_NUM_NODES
+        exec srun -O -N2 -n3 --distgpu=pytorch ./probe'
+    placed '0:node01 1:node02' salloc -Q -N4 sh -c '
+        scontrol update JobId=$SLURM_JOB_ID NumNodes=2 >/dev/null
+        exec srun -N2 -n2 --distgpu=pytorch ./probe'
+}
+
 @test "--multi-prog places as the distribution says" {
     printf '%s\n' '0-2 ./probe' '3,5 ./probe' '* ./probe' >"$SCRATCH/programs"
     placed '0-4:node01 5:node02 6:node03' \

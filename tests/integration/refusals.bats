@@ -126,9 +126,9 @@ time.sleep(60)' "$name" "$SCRATCH/bound" &
     [ -z "$output" ]
 }
 
-# forged NAME TEXT: srun without the plugin, because with it srun overwrites the value.
+# forged NAME TEXT [RANK]: no rank, or only not this one, starts its program. srun without the plugin, because with it srun overwrites the value.
 forged() {
-    local name=$1 text=$2
+    local name=$1 text=$2 rank=${3-}
     without_plugin_on_login
     run submit env text="$text" salloc --quiet -N2 -n2 sh -c '
         SLURM_DISTGPU=pytorch SLURM_DISTGPU_STEP=$(echo "$text" | sed "s/JOB/$SLURM_JOB_ID/") \
@@ -136,12 +136,14 @@ forged() {
     with_plugin_on_login
     [ "$status" -ne 0 ]
     diff <(distgpu_lines | sort -u) <(said "$name")
-    [[ $output != *rank=* ]]
+    [[ $output != *rank=$rank* ]]
 }
 
 @test "a forged layout or value is refused or passed over, and srun with the plugin overwrites it" {
     forged forged-order 'v2 JOB.0 layout=node[01-02] 1.1.1.1,0.1.1.1'
     forged forged-layout 'v2 JOB.0 layout=node[01-02] 0.2.4.1'
+    forged derived-layout 'v2 JOB.0 derived layout=node[01-02] 1.1.1.1,0.1.1.1'
+    forged derived-nodes 'v2 JOB.0 derived layout=node[02-03] 0.2.1.1'
     forged forged-value 'v2 JOB.0 gpus=many layout=node[01-02] 0.2.1.1'
     without_plugin_on_login
     run submit sh -c 'export SLURM_DISTGPU=pytorch
@@ -150,6 +152,11 @@ forged() {
     with_plugin_on_login
     [ "$status" -eq 0 ]
     [ "$(sort <<<"$output")" = "$(printf '%s\n' 0/3 0/3 1/3 1/3 2/3 2/3)" ]
+}
+
+# Only the node itself knows its addresses; the other ranks wait for it.
+@test "an address of rank 0's node that is not its own ends the step" {
+    forged old-address 'v2 JOB.0 configured rank0=10.77.1.9 layout=node[01-02] 0.2.1.1' 0
 }
 
 # A newer srun sends what this one would refuse: here by one without the plugin, in its name.

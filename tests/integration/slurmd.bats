@@ -3,12 +3,15 @@
 # would be without the plugin.
 
 load cluster
+load jail/jail
 
 setup_file() {
     # A command that writes down how it was started, and is distgpu.
     export NOTES=/tmp/distgpu-notes$$
     mkdir -m 1777 "$NOTES"
-    cat >"$NOTES/noted" <<END
+    mkdir -p "$NOTES/bin" "$NOTES/libexec/distgpu"
+    install -m 755 "$task_parent" "$NOTES/libexec/distgpu"
+    cat >"$NOTES/bin/noted" <<END
 #!/bin/bash
 umask 0
 cd $NOTES
@@ -23,9 +26,9 @@ fi
 [ ! -e slow ] || exec sleep 100
 exec /tmp/distgpu-$cluster_name/distgpu "\$@"
 END
-    chmod 755 "$NOTES/noted"
+    chmod 755 "$NOTES/bin/noted"
     # shellcheck disable=SC2034 # cluster_up uses them
-    saving=() plugin_arguments=("command=$NOTES/noted")
+    saving=() plugin_arguments=("command=$NOTES/bin/noted")
     cluster_up --nodes 2 --proctrack cgroup
 }
 
@@ -140,9 +143,9 @@ topo --save $file --if-needed" ]
     ((SECONDS < 5))
     until_so 10 on node01 pkill -f '^sleep 100$'
     rm "$NOTES/slow"
-    mv "$NOTES/noted" "$NOTES/moved"
+    mv "$NOTES/bin/noted" "$NOTES/moved"
     restart node01
-    mv "$NOTES/moved" "$NOTES/noted"
+    mv "$NOTES/moved" "$NOTES/bin/noted"
     step
     until_so 20 saved node01
     on node01 rm -f "$file"
@@ -165,31 +168,17 @@ topo --save $file --if-needed" ]
     done
 }
 
-# As Soperator does: its jail is one folder for all nodes.
-@test "in a jail that another plugin made, no step saves the node's topology there" {
-    cat >"$SCRATCH/jail.c" <<'END'
-#include <slurm/spank.h>
-#include <unistd.h>
-SPANK_PLUGIN(jail, 1);
-int slurm_spank_init_post_opt(spank_t spank, int count, char** arguments) {
-    (void)spank, (void)count;
-    return spank_context() == S_CTX_REMOTE && (chroot(arguments[0]) || chdir("/"));
-}
-END
-    cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$SCRATCH/jail.so" "$SCRATCH/jail.c"
-    on node01 bash -c 'mkdir "$1" && mount -t tmpfs tmpfs "$1" && cd "$1" || exit
-        for name in /*; do
-            if [[ -L $name ]]; then cp -d "$name" .; elif [[ -d $name ]]; then
-                mkdir "${name#/}"; mount --rbind "$name" "${name#/}"; fi
-        done' jail "$SCRATCH/jail"
+@test "in a jail, a step has the node's topology saved outside it" {
+    restart node01
+    until_so 20 saved node01
     on node01 rm -f "$file"
-    on node01 sed -i "1i required $SCRATCH/jail.so $SCRATCH/jail" /etc/slurm/plugstack.conf
     rm -f "$NOTES"/calls.*
-    run step
-    sleep 1
-    on node01 sed -i 1d /etc/slurm/plugstack.conf
-    on node01 umount -R "$SCRATCH/jail"
-    [ "$status" -eq 0 ]
-    [ "$(calls node01)" = 'topo --format json' ]
-    run -1 saved node01
+    make_jail /run/distgpu "$NOTES"
+    run submit srun -N1 -w node01 -n2 --distgpu=pytorch sh -c 'echo "rank $RANK"'
+    until_so 20 saved node01 || true
+    on node01 test ! -e "$SCRATCH/jail/$file"
+    remove_jail
+    [ "$(grep -c '^rank [01]$' <<<"$output")" -eq 2 ]
+    [ "$(calls node01)" = "topo --save $file --if-needed" ]
+    saved node01
 }

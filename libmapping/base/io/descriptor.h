@@ -10,6 +10,7 @@
 #include <optional>
 #include <poll.h>
 #include <span>
+#include <sys/syscall.h>
 #include <thread>
 #include <type_traits>
 #include <unistd.h>
@@ -53,6 +54,13 @@ inline Pipe make_pipe(int flags = O_CLOEXEC) {
     std::array<int, 2> ends{-1, -1};
     if (pipe2(ends.data(), flags) != 0) ends = {-1, -1};
     return {UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// Closes all descriptors from `first` on; Linux before 5.9 has no call for that.
+inline void close_from(unsigned first) {
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+    constexpr int many = 65'536;
+    for (int file = static_cast<int>(first); file < many; ++file) close(file);
 }
 
 using Clock = std::chrono::steady_clock;

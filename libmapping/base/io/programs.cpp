@@ -13,7 +13,6 @@
 #include <filesystem>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -26,7 +25,6 @@ constexpr int cannot_start = 127;  // the status of a shell that cannot start a 
 
 // Runs in the child. System calls only: other threads of slurmstepd may have held any lock.
 [[noreturn]] void exec_command(char* const* arguments, int output, int errors) {
-    constexpr unsigned first_to_close = 3;
     const int input = open("/dev/null", O_RDONLY);
     const bool ready = dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
                        dup2(errors, STDERR_FILENO) >= 0 && setpgid(0, 0) == 0 &&
@@ -35,11 +33,8 @@ constexpr int cannot_start = 127;  // the status of a shell that cannot start a 
     sigset_t no_signals;
     sigemptyset(&no_signals);
     sigprocmask(SIG_SETMASK, &no_signals, nullptr);
-    syscall(SYS_close_range, first_to_close, ~0U, 0);
-    std::array<char, 32> path{"PATH=/usr/sbin:/usr/bin"};
-    std::array<char, 16> locale{"LC_ALL=C"};
-    std::array<char*, 3> environment{path.data(), locale.data(), nullptr};
-    if (ready) execve(arguments[0], arguments, environment.data());
+    close_from(STDERR_FILENO + 1);
+    if (ready) exec_without_variables(arguments);
     _exit(cannot_start);
 }
 
@@ -146,7 +141,7 @@ struct RunningCall {
     constexpr int kept = 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(output, kept);
-    syscall(SYS_close_range, kept + 1, ~0U, 0);
+    close_from(kept + 1);
     _exit(write_all(kept, call()) ? 0 : 1);
 }
 
@@ -216,6 +211,13 @@ std::optional<int> read_exec_error(int report) {
 }
 
 }  // namespace
+
+void exec_without_variables(char* const* arguments) {
+    std::array<char, 32> path{"PATH=/usr/sbin:/usr/bin"};
+    std::array<char, 16> locale{"LC_ALL=C"};
+    std::array<char*, 3> environment{path.data(), locale.data(), nullptr};
+    execve(arguments[0], arguments, environment.data());
+}
 
 Result<std::string> run_command(const std::vector<std::string>& arguments,
                                 std::chrono::milliseconds time_limit) {

@@ -28,6 +28,10 @@ namespace distgpu {
 Result<std::string> run_command(const std::vector<std::string>& arguments,
                                 std::chrono::milliseconds time_limit);
 
+// Replaces this process by a program whose only variables are a PATH of the system and LC_ALL=C.
+// `arguments`: its path first, a null pointer last. Returns on an error. Makes system calls only.
+void exec_without_variables(char* const* arguments);
+
 // Makes each call in a child process of its own, all at the same time, and returns their texts;
 // nullopt for a call that has not returned by the deadline. For calls such as stat(2), which blocks
 // for ever where a file server no longer answers: that child is killed, but not waited for, because
