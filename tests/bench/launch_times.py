@@ -14,15 +14,15 @@ import time
 from pathlib import Path
 
 BARE = "no plugin"
-COMMAND = ["srun", "--quiet", "-N1", "-n1"]
 PROGRAM = ["/bin/true"]
 
 
-def variants(plugin: str, scratch: str, before: str) -> dict[str, tuple[str, list[str]]]:
+def variants(plugin: str, scratch: str, few: bool, before: str) -> dict[str, tuple[str, list[str]]]:
     """Name -> (line of plugstack.conf, options of srun). `before`: empty, or another build."""
     discovering = f"required {plugin} topology={scratch}/none.json\n"
     saved = f"required {plugin} topology={scratch}/topology.json\n"
     use = ["--distgpu=pytorch"]
+    jail = f"required {scratch}/jail.so {scratch}/jail\n"
     cases: dict[str, tuple[str, list[str]]] = {
         BARE: ("", []),
         "no plugin again": ("", []),
@@ -32,19 +32,26 @@ def variants(plugin: str, scratch: str, before: str) -> dict[str, tuple[str, lis
         "used, discovering": (discovering, use),
         "used, bind=none": (saved, ["--distgpu=pytorch,bind=none"]),
         "used, signal": (saved, ["--distgpu=pytorch,signal"]),
+        # Saved by slurmd when it started.
+        "used, one line": (f"required {plugin}\n", use),
+        "in a jail": (jail, []),
+        "in a jail, used": (f"{jail}required {plugin}\n", use),
     }
+    if few:
+        cases = {name: cases[name] for name in (BARE, "used, topology saved")}
     if before:
         old = f"required {before} topology={scratch}/topology.json\n"
-        cases["before: unused"] = (old, [])
         cases["before: used, saved"] = (old, use)
+        if not few:
+            cases["before: unused"] = (old, [])
     return cases
 
 
-def timed_run(hosts: list[Path], line: str, options: list[str]) -> float:
+def timed_run(command: list[str], hosts: list[Path], line: str, options: list[str]) -> float:
     for host in hosts:
         (host / "slurm" / "plugstack.conf").write_text(line)
     begin = time.perf_counter()
-    subprocess.run(COMMAND + options + PROGRAM, check=True)
+    subprocess.run(command + options + PROGRAM, check=True)
     return (time.perf_counter() - begin) * 1e3
 
 
@@ -72,19 +79,21 @@ def compare(times: dict[str, list[float]], pairs: dict[str, str]) -> None:
 
 def main() -> None:
     rounds, state, plugin, scratch = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], sys.argv[4]
-    before = sys.argv[5] if len(sys.argv) > 5 else ""
-    hosts = [state / "login", state / "node01"]
-    cases = variants(plugin, scratch, before)
+    nodes, few = sys.argv[5], bool(sys.argv[6])
+    before = sys.argv[7] if len(sys.argv) > 7 else ""
+    hosts = [state / "login", *state.glob("node*")]
+    command = ["srun", "--quiet", f"-N{nodes}", f"-n{nodes}"]
+    cases = variants(plugin, scratch, few, before)
     times: dict[str, list[float]] = {name: [] for name in cases}
     order = list(cases)
     for line, options in cases.values():  # the first run of each loads files
-        timed_run(hosts, line, options)
+        timed_run(command, hosts, line, options)
     for _ in range(rounds):
         random.shuffle(order)
         for name in order:
-            times[name].append(timed_run(hosts, *cases[name]))
+            times[name].append(timed_run(command, hosts, *cases[name]))
     print(
-        f"{rounds} rounds of {' '.join(COMMAND + PROGRAM)}; milliseconds and ratios: median (quartiles)"
+        f"{rounds} rounds of {' '.join(command + PROGRAM)}; milliseconds and ratios: median (quartiles)"
     )
     for name, values in times.items():
         ratios = [value / bare for value, bare in zip(values, times[BARE])]
@@ -94,10 +103,23 @@ def main() -> None:
             f"{name:<20} {middle:6.2f} ({low:.2f}-{high:.2f})"
             f"  {ratio:.3f} ({ratio_low:.3f}-{ratio_high:.3f})"
         )
-    pairs = {"no plugin again": BARE, "used, signal": "used, topology saved"}
-    if before:
-        pairs |= {"loaded, unused": "before: unused", "used, topology saved": "before: used, saved"}
+    pairs = {
+        "no plugin again": BARE,
+        "an empty plugin": BARE,
+        "loaded, unused": "an empty plugin",
+        "used, topology saved": "loaded, unused",
+        "used, signal": "used, topology saved",
+        "used, one line": "loaded, unused",
+        "in a jail, used": "in a jail",
+    }
+    if few:
+        pairs = {"used, topology saved": BARE}
     compare(times, pairs)
+    if before:
+        pairs = {"before: used, saved": BARE, "used, topology saved": "before: used, saved"}
+        if not few:
+            pairs["loaded, unused"] = "before: unused"
+        compare(times, pairs)
 
 
 if __name__ == "__main__":

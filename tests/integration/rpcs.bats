@@ -14,7 +14,8 @@ setup_file() {
 }
 
 teardown_file() {
-    for CLUSTER in "$plain" "$switched"; do cluster_down; done
+    local each
+    for each in "$plain" "$switched"; do choose "$each" && cluster_down; done
 }
 
 choose() { # CLUSTER

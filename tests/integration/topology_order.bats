@@ -195,6 +195,18 @@ random_shapes_by() { # WAY GROUP [COMMAND...]
     done
 }
 
+# Slurm launches no heterogeneous step there every time (26.05.5), and refuses a job whose nodes are
+# named; a step is placed as anywhere.
+@test "random shapes, with topology/block" {
+    [[ $CLUSTERS == *-block ]] || skip "from 23.11 on"
+    local way
+    CLUSTERS=${CLUSTERS#* test*-tree}
+    for way in plugin nodes exec; do
+        on_each random_shapes_by "$way" job
+        on_each random_shapes_by "$way" step salloc -Q -N4 -n32
+    done
+}
+
 # What distgpu plan says in a step, as "RANK NODE" a line.
 plan_is_right() { # SRUN_ARGUMENT...
     local program='import json, sys

@@ -55,6 +55,15 @@ refused() { # STATUS MESSAGE COMMAND...
     [ "$(sort <<<"$output")" = "$(printf '%s\n' '0: node01' '1: node02' '2: node03' '3: node04')" ]
 }
 
+@test "slurmctld, late with each message" {
+    "$SANDBOX" up --name "$other" --nodes 1 --slurmctld-delay 1000
+    local begin=$EPOCHREALTIME
+    "$SANDBOX" run --name "$other" -- squeue
+    ((${EPOCHREALTIME/[.,]/} - ${begin/[.,]/} >= 1000000))
+    refused 2 "sandbox: --slurmctld-delay=soon: not a count; give a number from 0 to 9000" \
+        "$SANDBOX" up --slurmctld-delay soon
+}
+
 @test "each node has its own eth0, address and shared memory" {
     for i in 1 2 3 4; do
         run on "node0$i" -- sh -c 'ip -o -4 address show eth0 | tr -s " " | cut -d" " -f2,4; ls /sys/class/net'

@@ -153,7 +153,13 @@ start_daemons() {
         --seed-file="$state/munge/seed" --log-file="$log/munged.log" \
         </dev/null >"$log/munged.out" 2>&1 ||
         daemon_failed munged "cannot start" munged
-    in_host login slurmctld </dev/null >"$log/slurmctld.out" 2>&1 ||
+    local preload=()
+    if ((slurmctld_delay)); then
+        cc -shared -fPIC -O2 -o "$state/delay.so" "$sandbox_lib/delay.c" ||
+            fail "--slurmctld-delay" "cannot compile delay.c" "apt-get install gcc libc6-dev"
+        preload=(env LD_PRELOAD="$state/delay.so" DISTGPU_SANDBOX_DELAY="$slurmctld_delay")
+    fi
+    in_host login "${preload[@]}" slurmctld </dev/null >"$log/slurmctld.out" 2>&1 ||
         daemon_failed slurmctld "cannot start" slurmctld
     wait_for 20 slurmctld "does not answer" slurmctld in_host login scontrol ping
     for host in "${hosts[@]:1}"; do
