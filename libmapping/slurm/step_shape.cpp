@@ -39,8 +39,7 @@ bool has_sluid(const Environment& environment) {
 }  // namespace
 
 bool is_order_known(const Environment& environment, bool topology_order) {
-    return read_distribution(environment, topology_order || has_sluid(environment))
-        .has_value();
+    return read_distribution(environment, topology_order || has_sluid(environment)).has_value();
 }
 
 bool is_srun_task(const Environment& environment) {

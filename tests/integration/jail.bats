@@ -28,18 +28,18 @@ teardown_file() {
 }
 
 # What a step is bound to.
-bound() { # KEY...
-    submit srun -n2 --gres=gpu:4 --distgpu="pytorch,verbose$*" \
+bound() { # KEYS
+    submit srun -n2 --gres=gpu:4 --distgpu="pytorch,verbose$1" \
         sh -c 'echo "task $RANK $CUDA_VISIBLE_DEVICES $(grep Cpus_allowed_list /proc/self/status)"' 2>&1 |
         grep -v rendezvous | sort
 }
 
 @test "a step in a jail is bound by the topology of its node" {
-    outside=$(bound)
+    outside=$(bound '')
     make_jail "$NODE_ALONE"
     # Of another node: no step may take it.
     jq '.gpus |= reverse' "$NODE_ALONE/topology.json" | on node01 tee "$SCRATCH/jail$NODE_ALONE/topology.json" >/dev/null
-    run bound
+    run bound ''
     remove_jail
     echo "$output"
     [ "$output" = "$outside" ]

@@ -1,8 +1,9 @@
-// A plugin that puts every slurmstepd into a jail, as Soperator's chroot plugin does: another root, in
-// mounts of its own, out of which the old one is gone. Its argument is the folder of the jail.
+// A plugin that puts every slurmstepd into a jail, as Soperator's chroot plugin does: another root,
+// in mounts of its own, out of which the old one is gone. Its argument is the folder of the jail.
 #define _GNU_SOURCE
-#include <sched.h>
 #include <slurm/spank.h>
+
+#include <sched.h>
 #include <stdio.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>

@@ -1,5 +1,6 @@
-// Preloaded into slurmctld by `sandbox up --slurmctld-delay`: a busy slurmctld. Each message that it
-// gets waits DISTGPU_SANDBOX_DELAY milliseconds, in its own thread, before its sender is checked.
+// Preloaded into slurmctld by `sandbox up --slurmctld-delay`: a busy slurmctld. Each message that
+// it gets waits DISTGPU_SANDBOX_DELAY milliseconds, in its own thread, before its sender is
+// checked.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
