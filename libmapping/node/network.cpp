@@ -163,6 +163,9 @@ std::optional<Error> check_address(const Request& request, const StepLayout& lay
 }
 
 bool has_address(const std::string& ip_address) {
+    for (const InterfaceAddress& each : interface_addresses()) {
+        if (without_scope(each.text) == ip_address) return true;
+    }
     const NameLookup numeric = look_up_name(ip_address, Clock::now());
     return numeric.addresses.empty() || is_own_address(numeric.addresses.front());
 }
