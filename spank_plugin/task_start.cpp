@@ -34,7 +34,8 @@ Result<StepVerdict> run_check(spank_t spank, const EnabledStep& enabled, HostAcc
     }
     StepCheck check{.command = enabled.command};
     // Nodes may take very different times to unpack the image.
-    if (is_in_container(enabled)) check.patience = std::chrono::seconds(300);
+    check.in_container = is_in_container(enabled);
+    if (check.in_container) check.patience = std::chrono::seconds(300);
     return run_step_check(*host.helper, check, host.variables, StepVariables(spank));
 }
 

@@ -127,9 +127,11 @@ Result<StepVerdict> run_step_check(HostHelper& helper, const StepCheck& check,
                                    const Environment& own, const Environment& task) {
     // The check takes less than this beyond its patience.
     constexpr std::chrono::seconds margin{30};
+    std::vector<std::string> words{check.command, "check", "--gate", "--variables=/proc/self/fd/0",
+                                   formatted("--timeout={}", check.patience.count())};
+    if (check.in_container) words.emplace_back("--in-container");
     const HostProgram program{
-        .words = {check.command, "check", "--gate", "--variables=/proc/self/fd/0",
-                  formatted("--timeout={}", check.patience.count())},
+        .words = std::move(words),
         .environment = own,
         .ld_variables = check.ld_variables,
         .input_variables = &task,

@@ -73,6 +73,7 @@ struct StepCheck {
     LdVariables ld_variables = LdVariables::removed;
     // How long to wait for reports; testing the network and asking all ranks takes another 15 s.
     std::chrono::seconds patience{10};
+    bool in_container = false;  // the task is in one
 };
 
 // Runs the check just before the task's program would start. It runs with `own` as its environment,

@@ -11,7 +11,7 @@ import sys
 
 TOPS = ("libmapping", "spank_plugin", "tools/distgpu", "tools/nccl_scaling")
 
-MAPPING = "layout topology request rendezvous frameworks binding spec plan texts"
+MAPPING = "layout topology fabric request rendezvous frameworks binding spec plan texts"
 
 
 def within(folders: str) -> list[str]:
@@ -30,6 +30,7 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "base/io": ["base"],
     "mapping/layout": ["base"],
     "mapping/topology": ["base"],
+    "mapping/fabric": ["base", *within("topology")],
     "mapping/request": ["base"],
     "mapping/rendezvous": ["base", "mapping/request"],
     "mapping/frameworks": ["base", "mapping/layout", "mapping/request", "mapping/rendezvous"],

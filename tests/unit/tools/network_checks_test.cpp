@@ -42,7 +42,7 @@ class Fabric : public testing::Test {
 
     // "mlx5_0:1 400 Gb/s; warning OBJECT: PROBLEM; ..."
     std::string said() const {
-        const CheckResult found = check_fabric(topology, access, roots());
+        const CheckResult found = check_fabric(topology, access, "", roots());
         std::string said = found.ports;
         for (const Finding& finding : found.findings) said += "; " + text({finding});
         std::erase(said, '\n');
@@ -99,14 +99,14 @@ TEST(Interfaces, AreNamedAsNcclAndGlooReadThem) {
     };
     const char* const nccl = "NCCL_SOCKET_IFNAME";
     const char* const gloo = "GLOO_SOCKET_IFNAME";
-    // NCCL's documentation: prefixes, '=' whole names, '^' all but these; an empty name is no
-    // prefix of all. Gloo's are whole names that are all there.
+    // How NCCL reads a list is the subject of nccl_names_test.cpp. Gloo's are whole names that are
+    // all there.
     for (const Row& row : {
              Row{nccl, "eth", true},
              {nccl, "ens,ib", true},
              {nccl, "=eth0", true},
              {nccl, "^lo,docker", true},
-             {nccl, "^=eth0", true},
+             {nccl, "^=lo,eth0", true},
              {nccl, "=eth", false},
              {nccl, "ens", false},
              {nccl, "^lo,eth,ib", false},
@@ -123,6 +123,15 @@ TEST(Interfaces, AreNamedAsNcclAndGlooReadThem) {
                                   : std::string("failed ") + row.variable + ": no interface '" +
                                         row.value + "' is up on this node; up: lo, eth0, ib0\n");
     }
+    const auto of_nccl = [](const char* value, bool has_other_nodes) {
+        return text(check_interfaces(MapEnvironment(Variables{{"NCCL_SOCKET_IFNAME", value}}),
+                                     {"lo", "eth0"}, has_other_nodes));
+    };
+    EXPECT_EQ(of_nccl("^docker", true),
+              "failed NCCL_SOCKET_IFNAME=^docker: NCCL takes lo first, where other nodes do not "
+              "reach it\n");
+    EXPECT_EQ(of_nccl("^docker", false), "");
+    EXPECT_EQ(of_nccl("eth,lo", true), of_nccl("^docker", true).replace(26, 7, "eth,lo"));
     const auto names = usable_interfaces();
     EXPECT_NE(std::find(names.begin(), names.end(), "lo"), names.end());
 }

@@ -61,7 +61,8 @@ TEST(Look, ReportsWhereTheTaskIsAndWhatItHas) {
     const Report report =
         run_checks(facts({{"CUDA_VISIBLE_DEVICES", "0,1"}, {"NCCL_SOCKET_IFNAME", "=eth0"}}), {})
             .report;
-    Report expected{0, 0, "0-3", 2, "eth0", "not checked", "n1:2000", {}, {}};
+    Report expected{0, 0, "0-3", 2, "eth0", "not checked", "", "n1:2000", {}, {}};
+    expected.has_chosen_interface = true;  // made_up_task() has none
     expected.visible_gpus = {"0", "1"};
     EXPECT_EQ(report, expected);
 }
@@ -109,7 +110,7 @@ const Handshake step{
     Secret::parse("000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f")};
 
 Report report(std::uint32_t rank) {
-    return {rank, 1, "0-3", 2, "eth0", "mlx5_0:1 400 Gb/s", "n1:2000", {warning("a", "b", "c")}};
+    return {rank, 1, "0-3", 2, "eth0", "mlx5_0:1 400 Gb/s", "", "n1:2000", {warning("a", "b", "c")}};
 }
 
 TEST(Report, IsReadAsItWasWritten) {

@@ -124,7 +124,7 @@ TEST(CompareVisibleGpus, WhoSharesByPlanIsNot) {
 }
 
 Report report(std::uint32_t rank) {
-    return {rank, rank / 2, rank % 2 == 0 ? "0-1" : "4-5", 2, "eth0", "", "n1:2000", {}, {}};
+    return {rank, rank / 2, rank % 2 == 0 ? "0-1" : "4-5", 2, "eth0", "", "sockets over eth0 (no InfiniBand or RoCE)", "n1:2000", {}, {}};
 }
 
 std::vector<Report> all() {
@@ -158,7 +158,7 @@ TEST(Verdict, Ready) {
               "n1    0-1    0-1,4-5  2          eth0       none        ok\n"
               "n2    2-3    0-1,4-5  2          eth0       none        ok\n"
               "\n"
-              "no InfiniBand: NCCL will use sockets over eth0 between nodes\n"
+              "NCCL between nodes: sockets over eth0 (no InfiniBand or RoCE)\n"
               "ready: 4 ranks on 2 nodes reach rank 0 at n1:2000\n");
     const std::string in_colours = verdict_text(full_verdict_of(all()), true);
     EXPECT_THAT(in_colours, HasSubstr("\x1b[1;32mready:\x1b[0m 4 ranks"));
@@ -208,8 +208,9 @@ TEST(Verdict, MissingRanksAreATimeOut) {
 TEST(Verdict, NamesInfiniBandAndTheChecksThatWereLeftOut) {
     auto reports = all();
     reports[2].ports = "mlx5_0:1 400 Gb/s";
+    for (Report& each : reports) each.network = "";
     EXPECT_THAT(verdict_of(reports).text,
-                AllOf(Not(HasSubstr("no InfiniBand")), HasSubstr(" mlx5_0:1 400 Gb/s ")));
+                AllOf(Not(HasSubstr("NCCL between nodes")), HasSubstr(" mlx5_0:1 400 Gb/s ")));
     for (Report& each : reports) each.ports = "not checked";
     EXPECT_THAT(verdict_of(reports, *choose_checks(std::nullopt, "gpus,fabric")).text,
                 EndsWith("n2    2-3    0-1,4-5  2          eth0       not checked  ok\n"
@@ -303,7 +304,7 @@ TEST(Verdict, LeavesOutTheNodesAtFault) {
 std::string told_of(const NetworkFault& fault) {
     std::vector<Report> reports{report(0), report(2)};
     for (Report& each : reports) each.trial_address = "10.0.0.1:1";
-    add_network_findings(reports, {fault}, plan_testing::layout("n[1-2]", {{0, 2, 2, 1}}));
+    add_network_findings(reports, {fault}, {}, plan_testing::layout("n[1-2]", {{0, 2, 2, 1}}));
     EXPECT_TRUE(reports[0].findings.empty());
     if (reports[1].findings.size() != 1) return "";
     const Finding& finding = reports[1].findings[0];

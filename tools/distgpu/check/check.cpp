@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/io/files.h"
 #include "base/values.h"
+#include "check/net_plugin.h"
 #include "check/step_check.h"
 #include "command_line.h"
 #include "mapping/request/request.h"
@@ -30,6 +31,8 @@ struct Arguments {
     std::string format = "text";
     bool gate = false;
     std::string variables;  // a file
+    bool in_container = false;
+    std::string plugin;  // to load in this process
     bool node = false;
 };
 
@@ -92,6 +95,7 @@ ExitCode check_node() {
 ExitCode run_check(const Arguments& arguments) {
     if (arguments.list) return print_result(list_of_checks(), ExitCode::done);
     if (arguments.node) return check_node();
+    if (!arguments.plugin.empty()) return load_net_plugin(arguments.plugin);
 
     const Deadline start = Clock::now();
     const std::chrono::seconds timeout(arguments.timeout);
@@ -129,7 +133,7 @@ ExitCode run_check(const Arguments& arguments) {
     }
     if (!*planned) return report_error(planned->error(), ExitCode::check_failed);
     const CheckFacts facts{std::make_shared<const OwnTask>(**std::move(planned)), *checked,
-                           own_cpus(), local_deadline};
+                           own_cpus(), local_deadline, arguments.in_container};
     const auto print_verdict = [&](const Verdict& verdict) {
         if (arguments.gate && verdict.code != ExitCode::done) {
             send_run_report(
@@ -176,7 +180,11 @@ Subcommand check_subcommand() {
                         {"--variables", &arguments->variables,
                          "Check the variables in this file, such as /proc/PID/environ, "
                          "instead of this process's own",
-                         "FILE"}},
+                         "FILE"},
+                        {"--in-container", &arguments->in_container,
+                         "Internal: these variables are of a task in a container"},
+                        {"--load-plugin", &arguments->plugin,
+                         "Internal: only load this plugin of NCCL, and print its name", "FILE"}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

@@ -60,6 +60,7 @@ struct CheckFacts {
     std::shared_ptr<const Environment> environment;
     CpuSet cpus;  // on which this process may run; empty if unknown
     Deadline deadline;
+    bool in_container = false;  // the task is in one, and this process is not
 };
 
 // A property that should be the same on all nodes of a step, with its value on one of them.
@@ -77,8 +78,13 @@ struct NodeTrait {
 struct CheckResult {
     Findings findings{};
     std::string ports{};  // from `fabric`: those that NCCL can use, "mlx5_0:1 400 Gb/s +3"
+    // From `fabric`: what NCCL takes between nodes, if not these: "sockets over eth0 (no plugin for
+    // EFA)".
+    std::string network{};
     std::vector<NodeTrait> traits{};  // from `nodes`
     std::string trial_host{};         // from `network`: where other nodes connect; empty if unknown
+    // Likewise: of the other interfaces over which NCCL would send, "eth1=10.0.0.1".
+    std::vector<std::string> more_hosts{};
 };
 
 struct NamedCheck {
@@ -155,13 +161,15 @@ struct FabricAccess {
     std::uint64_t locked_memory = 0;  // bytes that may be locked; UINT64_MAX if unlimited
 };
 
-// Whether NCCL can use this node's InfiniBand or RoCE ports, or falls back to sockets.
+// Whether NCCL can use this node's InfiniBand or RoCE ports, or falls back to sockets. `allowed`:
+// the value of NCCL_IB_HCA.
 CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& access,
-                         const MachineRoots& roots = {});
+                         const std::string& allowed = "", const MachineRoots& roots = {});
 
-// Whether NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME each name one of `interfaces`.
+// Whether NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME each name one of `interfaces`, and NCCL's first
+// is not the loopback.
 Findings check_interfaces(const Environment& environment,
-                          const std::vector<std::string>& interfaces);
+                          const std::vector<std::string>& interfaces, bool has_other_nodes = true);
 
 struct NameCheckFacts {
     std::string host;             // this node's host name

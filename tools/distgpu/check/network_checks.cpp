@@ -8,7 +8,10 @@
 #include "base/io/resolve.h"
 #include "base/values.h"
 #include "check/checks.h"
+#include "check/net_plugin.h"
 #include "mapping/binding/binding.h"
+#include "mapping/fabric/nccl_names.h"
+#include "mapping/fabric/nccl_network.h"
 #include "node/network.h"
 
 #include <algorithm>
@@ -27,6 +30,9 @@ namespace {
 // 64 MiB. Linux's default is 64 KiB, or 8 MiB since 5.16; NCCL's buffers for a single channel have
 // 4 MiB.
 constexpr std::uint64_t min_memlock = std::uint64_t{64} << 20U;
+
+// Of those that NCCL would use.
+constexpr std::size_t max_tried_interfaces = 8;
 
 constexpr std::string_view socket_fallback = "NCCL falls back to sockets";
 
@@ -75,33 +81,6 @@ FabricAccess fabric_access() {
     return access;
 }
 
-// The interface that NCCL chooses by NCCL_SOCKET_IFNAME: a list of prefixes, or of whole names
-// after
-// '='; a '^' before the list excludes them (NCCL 2.28, misc/param and os/linux).
-std::optional<std::string> nccl_interface(std::string_view value,
-                                          const std::vector<std::string>& interfaces) {
-    const bool excludes = value.substr(0, 1) == "^";
-    if (excludes) value.remove_prefix(1);
-    const bool whole = value.substr(0, 1) == "=";
-    if (whole) value.remove_prefix(1);
-    const auto names = comma_items(value);
-    const auto is_named = [&](const std::string& interface) {
-        return std::ranges::any_of(names, [&](std::string_view name) {
-            const std::string_view beginning = std::string_view(interface).substr(0, name.size());
-            return !name.empty() && (whole ? interface == name : beginning == name);
-        });
-    };
-    // NCCL uses the loopback only if no other interface is allowed.
-    const auto is_allowed = [&](const std::string& interface) {
-        return is_named(interface) != excludes;
-    };
-    std::vector<std::string> order = interfaces;
-    std::stable_partition(order.begin(), order.end(),
-                          [](const std::string& interface) { return interface != "lo"; });
-    const auto chosen = std::ranges::find_if(order, is_allowed);
-    return chosen == order.end() ? std::nullopt : std::optional(*chosen);
-}
-
 // GLOO_SOCKET_IFNAME lists whole names, each of which has to exist (torch 2.x, ProcessGroupGloo).
 bool has_gloo_interfaces(std::string_view value, const std::vector<std::string>& interfaces) {
     const auto names = comma_items(value);
@@ -117,9 +96,9 @@ std::string communication_address(const Environment& environment,
                                   const std::vector<std::string>& interfaces,
                                   const std::string& default_interface) {
     const std::string nccl = environment.text("NCCL_SOCKET_IFNAME");
-    if (!nccl.empty()) {
-        const auto chosen = nccl_interface(nccl, interfaces);
-        return chosen ? address_of_interface(*chosen) : std::string();
+    if (nccl.size() > 1) {
+        const auto used = nccl_interfaces(nccl, interfaces);
+        return used.empty() ? std::string() : address_of_interface(used.front());
     }
     const std::string gloo = environment.text("GLOO_SOCKET_IFNAME");
     return address_of_interface(gloo.empty() ? default_interface : gloo.substr(0, gloo.find(',')));
@@ -146,8 +125,19 @@ Finding loopback_warning(const std::string& object, const std::string& loopback,
 }  // namespace
 
 CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& access,
-                         const MachineRoots& roots) {
-    const std::vector<PortRef> ports = rank_ports(topology);
+                         const std::string& allowed, const MachineRoots& roots) {
+    std::vector<PortRef> ports = rank_ports(topology);
+    const NcclNames names(allowed, NcclNames::max_hcas);
+    const bool had_ports = !ports.empty();
+    std::erase_if(ports, [&](PortRef port) {
+        const Hca& hca = topology.hcas[port.hca];
+        return !names.allows(hca.name, hca.ports[port.port].number);
+    });
+    if (had_ports && ports.empty()) {
+        return {{warning("NCCL_IB_HCA=" + allowed,
+                         formatted("allows no port that is ACTIVE; {}", socket_fallback),
+                         "unset it: distgpu names the nearest port of each task")}};
+    }
     CheckResult check;
     for (const Hca& hca : topology.hcas) {
         if (!ports.empty() || hca.kind != HcaKind::verbs) continue;
@@ -174,31 +164,82 @@ CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& acces
     return check;
 }
 
+namespace {
+
+bool has_other_nodes(const CheckFacts& facts) {
+    return facts.own_task->place.layout.node_count() > 1;
+}
+
+std::vector<NetPlugin> plugins_of_task(const CheckFacts& facts, bool rccl) {
+    constexpr std::chrono::seconds longest{5};
+    const Deadline deadline = std::min(facts.deadline, Clock::now() + longest);
+    if (!facts.in_container) return load_net_plugins(*facts.environment, rccl, deadline);
+    std::vector<NetPlugin> plugins;
+    for (const auto& files : net_plugin_files(*facts.environment, rccl)) {
+        plugins.push_back({.file = files.front(), .is_unknown = true});
+    }
+    return plugins;
+}
+
+// Only between nodes does it matter what NCCL takes.
+void add_network(CheckResult& check, const CheckFacts& facts) {
+    const NodeTopology* const topology = facts.own_task->node.topology.get();
+    const bool rccl = topology != nullptr && !topology->gpus.empty() &&
+                      topology->gpus.front().vendor == GpuVendor::amd;
+    const std::vector<std::string> interfaces =
+        nccl_interfaces(facts.environment->text("NCCL_SOCKET_IFNAME"), usable_interfaces());
+    const NcclNetwork network = nccl_network(
+        *facts.environment, {plugins_of_task(facts, rccl), check.ports, interfaces, topology});
+    if (network.kind != NcclNetwork::Kind::verbs) check.network = network.text;
+    if (!network.fault) return;
+    const bool ends = network.kind == NcclNetwork::Kind::none;
+    check.findings.push_back(
+        {ends ? Finding::Severity::fatal : Finding::Severity::warning, *network.fault});
+}
+
+}  // namespace
+
 const NamedCheck fabric_check{
     "fabric",
-    "InfiniBand has an ACTIVE port that NCCL would use, its device node can be opened, libibverbs "
-    "is installed, and enough memory can be locked.",
+    "The network that NCCL takes between the nodes is the fastest: its plugin loads and finds its "
+    "devices, or an InfiniBand port is ACTIVE, its device node can be opened, libibverbs is "
+    "installed, and enough memory can be locked.",
     [](const CheckFacts& facts) {
-        return facts.own_task->node.topology != nullptr &&
-               facts.environment->get("NCCL_IB_DISABLE") != "1";
+        return facts.own_task->node.topology != nullptr || has_other_nodes(facts);
     },
     [](const CheckFacts& facts) {
-        return check_fabric(*facts.own_task->node.topology, fabric_access());
+        const NodeTopology* const topology = facts.own_task->node.topology.get();
+        CheckResult check;
+        if (topology != nullptr && facts.environment->get("NCCL_IB_DISABLE") != "1") {
+            check =
+                check_fabric(*topology, fabric_access(), facts.environment->text("NCCL_IB_HCA"));
+        }
+        if (has_other_nodes(facts)) add_network(check, facts);
+        return check;
     },
 };
 
 Findings check_interfaces(const Environment& environment,
-                          const std::vector<std::string>& interfaces) {
+                          const std::vector<std::string>& interfaces, bool has_other_nodes) {
     Findings findings;
-    for (const char* variable : {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}) {
-        const std::string value = environment.text(variable);
-        const bool found = variable[0] == 'N' ? nccl_interface(value, interfaces).has_value()
-                                              : has_gloo_interfaces(value, interfaces);
-        if (value.empty() || found) continue;
-        findings.push_back(fatal(variable,
-                                 formatted("no interface '{}' is up on this node; up: {}", value,
-                                           join(interfaces, ", ")),
-                                 "unset it, or name one that all nodes have"));
+    const auto missing = [&](const char* variable, const std::string& value) {
+        return fatal(variable,
+                     formatted("no interface '{}' is up on this node; up: {}", value,
+                               join(interfaces, ", ")),
+                     "unset it, or name one that all nodes have");
+    };
+    const std::string nccl = environment.text("NCCL_SOCKET_IFNAME");
+    const auto used = nccl_interfaces(nccl, interfaces);
+    if (nccl.size() > 1 && used.empty()) {
+        findings.push_back(missing("NCCL_SOCKET_IFNAME", nccl));
+    } else if (nccl.size() > 1 && has_other_nodes && used.front() == "lo") {
+        findings.push_back(fatal(formatted("NCCL_SOCKET_IFNAME={}", nccl),
+                                 "NCCL takes lo first, where other nodes do not reach it",
+                                 "unset it, or exclude lo too: NCCL_SOCKET_IFNAME=^lo,docker"));
+    }
+    const std::string gloo = environment.text("GLOO_SOCKET_IFNAME");
+    if (!gloo.empty() && !has_gloo_interfaces(gloo, interfaces)) {
+        findings.push_back(missing("GLOO_SOCKET_IFNAME", gloo));
     }
     return findings;
 }
@@ -246,7 +287,8 @@ const NamedCheck interfaces_check{
                facts.environment->get("GLOO_SOCKET_IFNAME");
     },
     [](const CheckFacts& facts) {
-        return CheckResult{check_interfaces(*facts.environment, usable_interfaces())};
+        return CheckResult{
+            check_interfaces(*facts.environment, usable_interfaces(), has_other_nodes(facts))};
     },
 };
 
@@ -263,8 +305,17 @@ const NamedCheck network_check{
     },
     [](const CheckFacts& facts) {
         CheckResult result;
-        result.trial_host = communication_address(*facts.environment, usable_interfaces(),
-                                                  facts.own_task->facts.interface);
+        const std::vector<std::string> interfaces = usable_interfaces();
+        result.trial_host =
+            communication_address(*facts.environment, interfaces, facts.own_task->facts.interface);
+        const std::string nccl = facts.environment->text("NCCL_SOCKET_IFNAME");
+        if (nccl.size() < 2) return result;
+        auto used = nccl_interfaces(nccl, interfaces);
+        used.resize(std::min(used.size(), max_tried_interfaces));
+        for (std::size_t i = 1; i < used.size(); ++i) {
+            const std::string address = address_of_interface(used[i]);
+            if (!address.empty()) result.more_hosts.push_back(used[i] + "=" + address);
+        }
         return result;
     },
 };

@@ -107,7 +107,7 @@ const NamedCheck nodes_check{
         // As decode_report() changes it for others, so that rank 0's own is the same text.
         constexpr std::size_t max_length = 400;
         for (NodeTrait& trait : traits) trait.value = printable(trait.value).substr(0, max_length);
-        return CheckResult{{}, {}, std::move(traits)};
+        return CheckResult{.traits = std::move(traits)};
     },
 };
 

@@ -3,8 +3,10 @@
 #include "base/json_fields.h"
 #include "base/values.h"
 #include "check/step_check.h"
+#include "mapping/fabric/nccl_names.h"
 #include "mapping/texts/variables.h"
 #include "node/gpus.h"
+#include "node/network.h"
 #include "node/step_variables.h"
 
 #include <algorithm>
@@ -24,7 +26,15 @@ using namespace std::chrono_literals;
 std::string interface_of_task(const CheckFacts& facts) {
     std::string named = facts.environment->text("NCCL_SOCKET_IFNAME");
     if (named.empty()) return facts.own_task->facts.interface;
+    const auto used = nccl_interfaces(named, usable_interfaces());
+    if (!used.empty()) return used.front();
     return named.front() == '=' ? named.substr(1) : named;  // '=' before a whole name
+}
+
+// Whether NCCL_SOCKET_IFNAME is not distgpu's.
+bool has_chosen_interface(const CheckFacts& facts) {
+    const std::string named = facts.environment->text("NCCL_SOCKET_IFNAME");
+    return !named.empty() && named != "=" + facts.own_task->facts.interface;
 }
 
 // The PCI address of the GPU that the task has by this name: "0", "GPU-5e8f..."; empty if unknown.
@@ -198,6 +208,7 @@ LocalReport run_checks(const CheckFacts& facts, const Checks& checks) {
     report.cpus = facts.cpus.to_string();
     report.gpus = visible_gpu_count(*facts.environment, facts.own_task->node.topology.get());
     report.interface = interface_of_task(facts);
+    report.has_chosen_interface = has_chosen_interface(facts);
     add_gpus(report, facts);
     const bool checks_fabric =
         std::find(checks.begin(), checks.end(), &fabric_check) != checks.end();
@@ -215,7 +226,10 @@ LocalReport run_checks(const CheckFacts& facts, const Checks& checks) {
         }
         report.traits.insert(report.traits.end(), result.traits.begin(), result.traits.end());
         if (!result.ports.empty()) report.ports = result.ports;
+        if (!result.network.empty()) report.network = result.network;
         if (!result.trial_host.empty()) local_report.trial_host = result.trial_host;
+        // Otherwise only its bootstrap uses them, and only the first.
+        if (report.network.starts_with("sockets")) report.more_hosts = result.more_hosts;
     }
     return local_report;
 }

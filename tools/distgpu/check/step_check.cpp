@@ -6,6 +6,7 @@
 #include "mapping/frameworks/framework.h"
 #include "meet/verdict_socket.h"
 #include "node/machine.h"
+#include "node/network.h"
 #include "node/step_variables.h"
 #include "output.h"
 
@@ -29,6 +30,19 @@ struct LocalTrial {
     std::optional<TrialAddress> address;  // nullopt if the node is not in the trial
     std::optional<NodeLink> link;
 };
+
+// "eth1=10.0.0.1", at the port of the node's first address.
+std::vector<MoreAddress> more_addresses(const std::vector<std::string>& hosts,
+                                        const std::optional<TrialAddress>& first) {
+    std::vector<MoreAddress> more;
+    for (const std::string& text : hosts) {
+        std::string_view address = text;
+        const std::string name = printable(cut_until(address, '='));
+        if (!first || !is_ip_address(std::string(address))) continue;
+        more.push_back({name, {std::string(address), first->port}});
+    }
+    return more;
+}
 
 LocalTrial start_local_trial(const std::string& host, Deadline deadline) {
     LocalTrial trial;
@@ -254,17 +268,20 @@ class StepCheck {
     }
 
     // The nodes whose first rank has a link, in the order of the step's nodes.
-    std::vector<TrialMember> trial_members(LocalTrial& local, GatheredReports& gathered) const {
+    std::vector<TrialMember> trial_members(const Report& own_report, LocalTrial& local,
+                                           GatheredReports& gathered) const {
         std::vector<TrialMember> members;
         if (local.link) {
-            members.push_back({own_task_.place.node.value, local.address, *std::move(local.link)});
+            members.push_back({own_task_.place.node.value, local.address, *std::move(local.link),
+                               more_addresses(own_report.more_hosts, local.address)});
         }
         for (const Report& report : gathered.reports) {
             const Placement place = layout_.place(GlobalRank{report.rank});
             const auto link = gathered.links.find(report.rank);
             if (link == gathered.links.end() || place.local_rank != LocalRank{0}) continue;
-            members.push_back({place.node.value, parse_trial_address(report.trial_address),
-                               std::move(link->second)});
+            const auto address = parse_trial_address(report.trial_address);
+            members.push_back({place.node.value, address, std::move(link->second),
+                               more_addresses(report.more_hosts, address)});
         }
         std::ranges::sort(
             members, [](const auto& left, const auto& right) { return left.node < right.node; });
@@ -305,7 +322,7 @@ class StepCheck {
         GatheredReports gathered =
             gather_reports(listeners, handshake_, layout_.task_count(), report_deadline());
         listeners.clear();
-        std::vector<TrialMember> members = trial_members(trial, gathered);
+        std::vector<TrialMember> members = trial_members(local.report, trial, gathered);
         auto results = run_network_trial(members);
         auto faults = find_network_faults(results);
         if (has_slow_nodes(faults)) {
@@ -319,7 +336,8 @@ class StepCheck {
         const Findings warnings = report_warnings(gathered, reports.front().rendezvous);
         findings.insert(findings.end(), warnings.begin(), warnings.end());
         add_other_reports(reports, std::move(gathered.reports), port_findings.empty());
-        add_network_findings(reports, faults, layout_);
+        add_network_findings(reports, faults, results, layout_);
+        add_interface_findings(reports, find_unusable_interfaces(results), layout_);
         // If ranks are missing, the step fails anyway.
         SilentRanks silent;
         if (reports.size() == layout_.task_count()) {

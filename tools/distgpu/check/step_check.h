@@ -30,12 +30,15 @@ struct Report {
     std::uint32_t gpus = 0;
     std::string interface {};  // from NCCL_SOCKET_IFNAME, or the one with the node's address
     std::string ports{};       // "mlx5_0:1 400 Gb/s +3"; empty without InfiniBand
+    std::string network{};     // CheckResult::network
     std::string rendezvous{};  // "node01:24608", as this rank has it; empty if unknown
     Findings findings{};
     std::vector<NodeTrait> traits{};  // of its node, only in the report of one of its ranks
     double clock = 0;                 // when it was sent, in seconds since 1970; 0 if not sent
     bool keeps_connection = false;    // for the network trial and the verdict
     std::string trial_address{};      // its node's in the network trial; empty if not in it
+    std::vector<std::string> more_hosts{};    // CheckResult::more_hosts
+    bool has_chosen_interface = false;        // NCCL_SOCKET_IFNAME is the user's
     std::optional<Error> rendezvous_error{};  // why the report came over a spare port
     // By PCI address, or by Slurm's number if no address is known: those that the task was given,
     // and those that its variables name now. Empty if unknown.
@@ -45,10 +48,11 @@ struct Report {
     bool operator==(const Report&) const = default;
     static void fields(auto& io, auto& it) {
         io("rank", it.rank, "node", it.node, "cpus", it.cpus, "gpus", it.gpus, "interface",
-           it.interface, "ports", it.ports, "rendezvous", it.rendezvous, "findings", it.findings,
-           "traits", it.traits, "clock", it.clock, "stays", it.keeps_connection, "trial",
-           it.trial_address, "unreached", it.rendezvous_error, "given", it.given_gpus, "visible",
-           it.visible_gpus);
+           it.interface, "ports", it.ports, "network", it.network, "rendezvous", it.rendezvous,
+           "findings", it.findings, "traits", it.traits, "clock", it.clock, "stays",
+           it.keeps_connection, "trial", it.trial_address, "more", it.more_hosts, "chosen",
+           it.has_chosen_interface, "unreached", it.rendezvous_error, "given", it.given_gpus,
+           "visible", it.visible_gpus);
     }
 };
 
@@ -105,9 +109,16 @@ void compare_nodes(std::vector<Report>& reports, const StepLayout& layout);
 // each its own: more ranks than GPUs that they see.
 void compare_visible_gpus(std::vector<Report>& reports, const StepLayout& layout);
 
+// Adds each interface that NCCL_SOCKET_IFNAME allows and some nodes cannot use, to the report of
+// the first rank of the node that tried.
+void add_interface_findings(std::vector<Report>& reports,
+                            const std::vector<UnusableInterface>& unusable,
+                            const StepLayout& layout);
+
 // Adds each fault from the network trial to the report of the first rank of the node at fault.
+// `results`: of the trial in which they were found.
 void add_network_findings(std::vector<Report>& reports, const std::vector<NetworkFault>& faults,
-                          const StepLayout& layout);
+                          const std::vector<TrialResult>& results, const StepLayout& layout);
 
 // The state of one node, from its ranks' reports.
 struct NodeState {
@@ -138,10 +149,10 @@ struct Verdict {
     std::vector<std::uint32_t> missing;   // ranks that did not report
     std::string missing_subject;
     std::chrono::seconds report_timeout{0};
-    std::string socket_fallback;       // "sockets over eth0"; empty if there is InfiniBand
-    std::vector<std::string> skipped;  // checks that were not chosen
-    HostList exclude;                  // the nodes without which the rest would be ready
-    Clock::duration duration{};        // measured on rank 0
+    std::vector<std::string> networks;  // what NCCL takes instead of InfiniBand, on any node
+    std::vector<std::string> skipped;   // checks that were not chosen
+    HostList exclude;                   // the nodes without which the rest would be ready
+    Clock::duration duration{};         // measured on rank 0
     ExitCode code = ExitCode::done;
 };
 

@@ -12,6 +12,10 @@
 namespace distgpu {
 namespace {
 
+constexpr const char* interface_variable = "NCCL_SOCKET_IFNAME";
+constexpr const char* unset_interface =
+    "unset it: distgpu names the interface that has each node's address";
+
 constexpr const char* visible_gpus_object = "visible GPUs";
 
 using Ranks = std::set<std::uint32_t>;
@@ -142,13 +146,17 @@ std::vector<NodeState> node_states(const StepLayout& layout, const std::vector<R
     return states;
 }
 
-// What NCCL uses if no node can use InfiniBand; empty if a node can, or for one node.
-std::string socket_fallback_of(const StepLayout& layout, const std::vector<Report>& reports) {
-    const bool has_infiniband =
-        std::ranges::any_of(reports, [](const Report& report) { return !report.ports.empty(); });
-    if (has_infiniband || layout.node_count() == 1) return "";
-    const std::string& interface = reports.front().interface;
-    return interface.empty() ? "sockets" : "sockets over " + interface;
+// Each once. Of many, such as one for each node's interface, the first few.
+std::vector<std::string> networks_of(const std::vector<Report>& reports) {
+    constexpr std::size_t max_networks = 3;
+    std::vector<std::string> networks;
+    for (const Report& report : reports) {
+        const bool is_new = std::ranges::count(networks, report.network) == 0;
+        if (!report.network.empty() && is_new && networks.size() < max_networks) {
+            networks.push_back(report.network);
+        }
+    }
+    return networks;
 }
 
 // The nodes that are at fault; empty if all are.
@@ -160,7 +168,8 @@ HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFind
         // The job's own settings would be wrong on other nodes too.
         const bool is_of_job = finding.check == variables_check.name ||
                                finding.check == ports_check.name ||
-                               finding.error.object == visible_gpus_object;
+                               finding.error.object == visible_gpus_object ||
+                               finding.error.object == interface_variable;
         if (!is_fatal(finding) || is_of_job) continue;
         const Nodes nodes = nodes_of(shared.ranks, layout);
         if (nodes.size() < layout.node_count()) excluded.insert(nodes.begin(), nodes.end());
@@ -261,8 +270,33 @@ void compare_nodes(std::vector<Report>& reports, const StepLayout& layout) {
     }
 }
 
+void add_interface_findings(std::vector<Report>& reports,
+                            const std::vector<UnusableInterface>& unusable,
+                            const StepLayout& layout) {
+    for (const UnusableInterface& interface : unusable) {
+        const auto report = std::ranges::find_if(reports, [&](const Report& each) {
+            return each.node == interface.from && !each.trial_address.empty();
+        });
+        if (report == reports.end()) continue;
+        const std::string rest =
+            interface.pairs == interface.tried
+                ? ""
+                : formatted("; {} of {} pairs fail", interface.pairs, interface.tried);
+        report->findings.push_back(
+            fatal(interface_variable,
+                  formatted("allows {} too, over which {} does not reach {} ({}){}", interface.name,
+                            name_of(interface.from, layout), name_of(interface.to, layout),
+                            interface.problem, rest),
+                  unset_interface, network_check.name));
+    }
+}
+
 void add_network_findings(std::vector<Report>& reports, const std::vector<NetworkFault>& faults,
-                          const StepLayout& layout) {
+                          const std::vector<TrialResult>& results, const StepLayout& layout) {
+    const bool none_connect = std::ranges::all_of(results, [](const TrialResult& result) {
+        return std::ranges::none_of(result.sent,
+                                    [](const SendResult& sent) { return sent.problem.empty(); });
+    });
     for (const NetworkFault& fault : faults) {
         const auto at_fault = std::ranges::find_if(reports, [&](const Report& report) {
             return report.node == fault.node && !report.trial_address.empty();
@@ -274,6 +308,14 @@ void add_network_findings(std::vector<Report>& reports, const std::vector<Networ
         if (fault.kind == NetworkFault::Kind::unreachable) {
             const std::string others =
                 hosts_of({fault.partners.begin(), fault.partners.end()}, layout).to_string();
+            if (none_connect && at_fault->has_chosen_interface) {
+                at_fault->findings.push_back(
+                    fatal(interface_variable,
+                          formatted("no two nodes connect over {}: {} to {}: {}", interface, name,
+                                    others, fault.problem),
+                          unset_interface, network_check.name));
+                continue;
+            }
             at_fault->findings.push_back(fatal(
                 "network",
                 formatted("no connection between {} and {} over {}: {}; {}", name, others,
@@ -321,7 +363,7 @@ Verdict compute_verdict(std::string_view mode, const StepLayout& layout,
     verdict.missing = {missing.begin(), missing.end()};
     if (!missing.empty()) verdict.missing_subject = describe_ranks(missing, layout);
     verdict.report_timeout = report_timeout;
-    verdict.socket_fallback = socket_fallback_of(layout, reports);
+    verdict.networks = networks_of(reports);
     for (const NamedCheck* check : all_checks()) {
         if (std::ranges::find(checks, check) == checks.end()) {
             verdict.skipped.emplace_back(check->name);

@@ -113,9 +113,8 @@ std::string verdict_text(const Verdict& verdict, bool colour) {
     const std::string rendezvous = verdict.rendezvous.empty() ? "not known" : verdict.rendezvous;
     std::string text = formatted("distgpu check: {}, {} on {}, rendezvous {}\n\n{}\n", verdict.mode,
                                  ranks, nodes, rendezvous, node_table(verdict, colour));
-    if (!verdict.socket_fallback.empty()) {
-        text +=
-            formatted("no InfiniBand: NCCL will use {} between nodes\n", verdict.socket_fallback);
+    for (const std::string& network : verdict.networks) {
+        text += formatted("NCCL between nodes: {}\n", network);
     }
     if (!verdict.skipped.empty()) {
         text += formatted("not checked: {}\n", join(verdict.skipped, ", "));

@@ -124,6 +124,27 @@ std::vector<NodeRates> node_rates(const std::vector<TrialResult>& results) {
     return rates;
 }
 
+std::vector<UnusableInterface> find_unusable_interfaces(const std::vector<TrialResult>& results) {
+    std::map<std::string, UnusableInterface> interfaces;
+    for (const TrialResult& result : results) {
+        for (const MoreResult& each : result.more) {
+            UnusableInterface& interface = interfaces[each.interface];
+            ++interface.tried;
+            if (each.problem.empty()) continue;
+            if (interface.pairs++ > 0) continue;
+            interface.name = each.interface;
+            interface.from = result.node;
+            interface.to = each.node;
+            interface.problem = each.problem;
+        }
+    }
+    std::vector<UnusableInterface> unusable;
+    for (auto& [name, interface] : interfaces) {
+        if (interface.pairs > 0) unusable.push_back(std::move(interface));
+    }
+    return unusable;
+}
+
 bool has_slow_nodes(const std::vector<NetworkFault>& faults) {
     return std::ranges::any_of(
         faults, [](const NetworkFault& fault) { return fault.kind != Kind::unreachable; });

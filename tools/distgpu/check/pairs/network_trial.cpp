@@ -32,7 +32,7 @@ using Members = std::vector<TrialMember*>;
 
 TrialOrder order_for(const Members& members, std::uint32_t place, const std::string& key) {
     const auto partner = [&](std::uint32_t other) {
-        return TrialPartner{members[other]->node, *members[other]->address};
+        return TrialPartner{members[other]->node, *members[other]->address, members[other]->more};
     };
     TrialOrder order{
         members[place]->node, key, {}, {}, static_cast<std::uint32_t>(stream_time.count())};

@@ -30,13 +30,25 @@ struct TrialAddress {
 std::string to_text(const TrialAddress& address);
 std::optional<TrialAddress> parse_trial_address(std::string_view text);
 
+// Another interface of a node, over which NCCL would also send.
+struct MoreAddress {
+    std::string interface;
+    TrialAddress address;
+
+    bool operator==(const MoreAddress&) const = default;
+    static void fields(auto& io, auto& it) { io("interface", it.interface, "address", it.address); }
+};
+
 // Another node, by its index in the step's node list.
 struct TrialPartner {
     std::uint32_t node = 0;
     TrialAddress address;
+    std::vector<MoreAddress> more{};
 
     bool operator==(const TrialPartner&) const = default;
-    static void fields(auto& io, auto& it) { io("node", it.node, "address", it.address); }
+    static void fields(auto& io, auto& it) {
+        io("node", it.node, "address", it.address, "more", it.more);
+    }
 };
 
 // Rank 0's order to one node.
@@ -75,6 +87,18 @@ struct ReceiveResult {
     static void fields(auto& io, auto& it) { io("node", it.node, "rate", it.rate); }
 };
 
+// An attempt to connect to another interface of a partner.
+struct MoreResult {
+    std::uint32_t node = 0;
+    std::string interface;
+    std::string problem;  // empty if it is connected
+
+    bool operator==(const MoreResult&) const = default;
+    static void fields(auto& io, auto& it) {
+        io("node", it.node, "interface", it.interface, "problem", it.problem);
+    }
+};
+
 // What a node's interface carried during one round, of all processes. 0 if unknown.
 struct RoundTraffic {
     double sent = 0;      // bytes per second
@@ -91,11 +115,12 @@ struct TrialResult {
     std::vector<std::uint32_t> datagram_senders;  // the nodes from which a datagram arrived
     double speed = 0;                             // of the interface; 0 if unknown (interface.h)
     std::vector<RoundTraffic> traffic{};          // by round
+    std::vector<MoreResult> more{};
 
     bool operator==(const TrialResult&) const = default;
     static void fields(auto& io, auto& it) {
         io("node", it.node, "sent", it.sent, "heard", it.received, "datagrams", it.datagram_senders,
-           "speed", it.speed, "traffic", it.traffic);
+           "speed", it.speed, "traffic", it.traffic, "more", it.more);
     }
 };
 
@@ -153,6 +178,7 @@ struct TrialMember {
     std::uint32_t node = 0;
     std::optional<TrialAddress> address;  // nullopt if it is not in the trial
     NodeLink link;
+    std::vector<MoreAddress> more{};
 };
 
 inline constexpr std::chrono::seconds max_trial_time{10};  // for a million nodes
@@ -228,6 +254,19 @@ std::vector<NetworkFault> find_network_faults(const std::vector<TrialResult>& re
 // (link_floor.cpp). Of two nodes only one is named: the one with the slower interface, or the
 // second.
 std::vector<NetworkFault> find_slow_links(const std::vector<TrialResult>& results);
+
+// An interface, besides the first, over which NCCL would send, and that some pairs cannot use.
+struct UnusableInterface {
+    std::string name;
+    std::uint32_t from = 0;  // the first such pair of nodes
+    std::uint32_t to = 0;
+    std::string problem;
+    std::size_t pairs = 0;  // that cannot use it
+    std::size_t tried = 0;
+
+    bool operator==(const UnusableInterface&) const = default;
+};
+std::vector<UnusableInterface> find_unusable_interfaces(const std::vector<TrialResult>& results);
 
 // Whether some node is only slow, so that a second trial is worth its time.
 bool has_slow_nodes(const std::vector<NetworkFault>& faults);

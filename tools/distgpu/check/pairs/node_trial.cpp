@@ -33,8 +33,10 @@ constexpr auto look_pause = 5ms;           // between looks at what limits the s
 constexpr std::size_t max_incoming = 256;  // far above the partners; other programs may connect too
 // Measured with one byte and its answer, before the stream begins.
 constexpr std::uint32_t round_trips = 5;
-// Of the line by which a node identifies itself to a partner: the order's key and the node's index.
+// Of the line by which a node identifies itself to a partner: the order's key and the node's index,
+// and `more` for a connection to another interface of the partner.
 constexpr std::size_t max_greeting = 128;
+constexpr std::string_view more_mark = " more";
 
 std::optional<Address> resolved(const TrialAddress& address) {
     const auto found = resolve(address.host, address.port, Clock::now() + 1s);
@@ -66,9 +68,9 @@ std::optional<std::uint32_t> parse_greeting(const TrialOrder& order, std::string
 class Outgoing {
   public:
     // Begins to connect. `greeting`: the line by which this node identifies itself.
-    Outgoing(const TrialPartner& partner, std::string greeting)
-        : node_(partner.node), greeting_(std::move(greeting)) {
-        const auto address = resolved(partner.address);
+    Outgoing(std::uint32_t node, const TrialAddress& to, std::string greeting)
+        : node_(node), greeting_(std::move(greeting)) {
+        const auto address = resolved(to);
         if (!address) {
             problem_ = "no address";
             return;
@@ -234,7 +236,7 @@ class Incoming {
 
     // nullopt if it is not from a partner, or its round trips are not complete.
     std::optional<ReceiveResult> result() const {
-        if (!node_ || answers_ < round_trips) return std::nullopt;
+        if (!node_ || is_more_ || answers_ < round_trips) return std::nullopt;
         return ReceiveResult{*node_,
                              static_cast<double>(bytes_) / seconds_of(stream_time_ - warm_up())};
     }
@@ -249,6 +251,8 @@ class Incoming {
             return false;
         }
         text.remove_prefix(end + 1);
+        is_more_ = greeting_.ends_with(more_mark);
+        if (is_more_) greeting_.resize(greeting_.size() - more_mark.size());
         node_ = parse_greeting(order, greeting_);
         if (!node_) socket_ = Socket();
         return node_.has_value();
@@ -261,6 +265,7 @@ class Incoming {
     Clock::duration stream_time_;
     std::string greeting_;
     std::optional<std::uint32_t> node_;
+    bool is_more_ = false;
     std::uint32_t answers_ = 0;
     std::optional<Clock::time_point> stream_start_;
     std::uint64_t bytes_ = 0;  // received after the warm-up
@@ -274,8 +279,17 @@ class NodeTrial {
           rank0_(rank0),
           deadline_(deadline),
           stream_time_(std::chrono::milliseconds(order_.stream)) {
+        const std::string greeting = formatted("{} {}", order_.key, order_.node);
         for (const TrialPartner& partner : order_.to) {
-            outgoing_.emplace_back(partner, formatted("{} {}\n", order_.key, order_.node));
+            outgoing_.emplace_back(partner.node, partner.address, greeting + "\n");
+        }
+        // After those that also stream.
+        for (const TrialPartner& partner : order_.to) {
+            for (const MoreAddress& more : partner.more) {
+                outgoing_.emplace_back(partner.node, more.address,
+                                       formatted("{}{}\n", greeting, more_mark));
+                more_interfaces_.push_back(more.interface);
+            }
         }
         for (const auto* partners : {&order_.to, &order_.from}) {
             for (const TrialPartner& partner : *partners) {
@@ -364,7 +378,7 @@ class NodeTrial {
             meter_.reset();
             outgoing_[next_round_ - 1].finish_stream(now);
         }
-        if (!has_started() || meter_ || next_round_ >= outgoing_.size() ||
+        if (!has_started() || meter_ || next_round_ >= order_.to.size() ||
             now < round_start(next_round_)) {
             return;
         }
@@ -401,15 +415,25 @@ class NodeTrial {
             rank0_.send(trial_prefix::connected, deadline_);
         }
         // Data that arrives after the last round is not counted.
-        if (!has_started() || sent_result_ || Clock::now() < round_start(outgoing_.size())) return;
+        if (!has_started() || sent_result_ || Clock::now() < round_start(order_.to.size())) return;
         sent_result_ = true;
         TrialResult result{order_.node,
                            {},
                            {},
                            {datagram_senders_.begin(), datagram_senders_.end()},
                            interface_speed(ports_.interface),
-                           traffic_};
-        for (const Outgoing& out : outgoing_) result.sent.push_back(out.result());
+                           traffic_,
+                           {}};
+        for (const Outgoing& out : outgoing_) {
+            SendResult sent = out.result();
+            const std::size_t place = result.sent.size() + result.more.size();
+            if (place < order_.to.size()) {
+                result.sent.push_back(std::move(sent));
+            } else {
+                result.more.push_back({sent.node, more_interfaces_[place - order_.to.size()],
+                                       std::move(sent.problem)});
+            }
+        }
         for (const Incoming& in : incoming_) {
             if (const auto received = in.result()) result.received.push_back(*received);
         }
@@ -432,7 +456,8 @@ class NodeTrial {
     bool sent_connected_ = false;
     bool sent_result_ = false;
     std::vector<Address> partner_addresses_;
-    std::vector<Outgoing> outgoing_;
+    std::vector<Outgoing> outgoing_;  // one for each of order_.to, then those of `more`
+    std::vector<std::string> more_interfaces_;
     std::vector<Incoming> incoming_;
     std::set<std::uint32_t> datagram_senders_;
 };

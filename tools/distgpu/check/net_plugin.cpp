@@ -1,0 +1,113 @@
+#include "check/net_plugin.h"
+
+#include "base/format.h"
+#include "base/io/programs.h"
+#include "base/values.h"
+#include "node/own_task.h"
+#include "output.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <dlfcn.h>
+
+namespace distgpu {
+namespace {
+
+// The beginning of ncclNet_vN_t, whose init() has other arguments in each of these versions; the
+// first ones are the logger and the profiler, and since 11 a context, an id and a configuration
+// come first (include/plugin/net/net_vN.h, NCCL 2.28.9).
+struct NetInterface {
+    const char* name;
+    void* init;
+    int (*devices)(int* count);
+};
+
+void no_log(int /*level*/, unsigned long /*flags*/, const char* /*file*/, int /*line*/,
+            const char* /*format*/, ...) {}
+int no_profile(void** /*handle*/, int /*type*/, void* /*parent*/, std::int64_t /*id*/,
+               void* /*data*/) {
+    return 0;
+}
+
+bool initialize(const NetInterface& net, int version) {
+    constexpr int first_with_context = 11;
+    if (version < first_with_context) {
+        using Init = int(decltype(&no_log), decltype(&no_profile));
+        return reinterpret_cast<Init*>(net.init)(no_log, no_profile) == 0;
+    }
+    using Init = int(void**, std::uint64_t, const void*, decltype(&no_log), decltype(&no_profile));
+    void* context = nullptr;
+    constexpr int undefined_traffic_class = -1;
+    return reinterpret_cast<Init*>(net.init)(&context, 0, &undefined_traffic_class, no_log,
+                                             no_profile) == 0;
+}
+
+// Those with which a plugin looks for its libraries and devices.
+constexpr std::array<std::string_view, 11> passed_variables{
+    "LD_", "FI_", "OFI_", "NCCL_", "RCCL_", "CUDA_", "ROCR_", "HIP_", "UCX_", "RDMAV_", "MLX5_"};
+
+NetPlugin load(const std::string& file, const Environment& environment, Deadline deadline) {
+    // A program that env starts gets them, and not this one.
+    std::vector<std::string> words{"/usr/bin/env"};
+    for (const std::string& name : environment.names()) {
+        const bool is_passed = std::ranges::any_of(
+            passed_variables, [&](std::string_view start) { return name.starts_with(start); });
+        if (is_passed) words.push_back(formatted("{}={}", name, environment.text(name.c_str())));
+    }
+    words.insert(words.end(), {own_program_path(), "check", "--load-plugin", file});
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    auto text = run_command(words, std::max(left, std::chrono::milliseconds(1)));
+    NetPlugin plugin{.file = file};
+    if (text) {
+        plugin.name = trimmed(*text);
+        return plugin;
+    }
+    plugin.problem = text.error().problem;
+    plugin.is_missing =
+        plugin.problem.find(file + ": cannot open shared object file: No such file") !=
+        std::string::npos;
+    if (plugin.is_missing) plugin.problem = "not found";
+    return plugin;
+}
+
+}  // namespace
+
+std::vector<NetPlugin> load_net_plugins(const Environment& environment, bool rccl,
+                                        Deadline deadline) {
+    std::vector<NetPlugin> plugins;
+    for (const std::vector<std::string>& files : net_plugin_files(environment, rccl)) {
+        NetPlugin plugin;
+        for (const std::string& file : files) {
+            plugin = load(file, environment, deadline);
+            if (!plugin.is_missing) break;
+        }
+        plugins.push_back(std::move(plugin));
+    }
+    return plugins;
+}
+
+ExitCode load_net_plugin(const std::string& file) {
+    const auto failed = [&](const std::string& problem) {
+        print_error_line(problem);
+        return ExitCode::check_failed;
+    };
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return failed(dlerror());
+    constexpr int newest = 11;
+    constexpr int oldest = 6;
+    for (int version = newest; version >= oldest; --version) {
+        const auto* const net = static_cast<const NetInterface*>(
+            dlsym(library, formatted("ncclNetPlugin_v{}", version).c_str()));
+        if (net == nullptr) continue;
+        int devices = 0;
+        if (!initialize(*net, version)) return failed(formatted("{} does not start", net->name));
+        if (net->devices(&devices) != 0 || devices <= 0) {
+            return failed(formatted("{} finds no device", net->name));
+        }
+        return print_result(formatted("{}\n", net->name), ExitCode::done);
+    }
+    return failed("has no symbol ncclNetPlugin_v6 to v11");
+}
+
+}  // namespace distgpu
