@@ -79,7 +79,7 @@ NcclNetwork nccl_network(const Environment& environment, const NetworkFacts& fac
     for (const NetPlugin& plugin : facts.plugins) {
         if (plugin.is_unknown && !fabric.empty()) {
             return {Kind::libfabric,
-                    formatted("{} if the image has a plugin for it, else sockets", fabric),
+                    formatted("{} if a plugin for it loads in the task, else sockets", fabric),
                     {}};
         }
         if (plugin.name.empty() || !is_wanted(plugin.name)) continue;

@@ -3,6 +3,7 @@
 #include "base/io/files.h"
 #include "base/json.h"
 #include "command_line.h"
+#include "mapping/fabric/nccl_network.h"
 #include "mapping/layout/hostlist.h"
 #include "mapping/layout/node_order.h"
 #include "mapping/spec/parse_spec.h"
@@ -156,6 +157,16 @@ ExitCode write_plan(const Arguments& arguments, PlanInput input) {
     return report_error(done.error(), has_output ? ExitCode::environment : ExitCode::usage);
 }
 
+// Of a fabric that NCCL itself cannot use; nullopt if there is none.
+std::optional<std::string> plugin_network_note(const Shape& shape) {
+    const NodeTopology* const topology = shape.topologies.of(rank0_node(shape.layout));
+    if (topology == nullptr || shape.layout.node_count() == 1) return std::nullopt;
+    const NetPlugin unknown{.file = "", .is_unknown = true};
+    const NcclNetwork network = nccl_network(EnvironmentCopy(), {{unknown}, "", {}, topology});
+    if (network.kind != NcclNetwork::Kind::libfabric) return std::nullopt;
+    return "distgpu: NCCL between nodes: " + network.text;
+}
+
 // Makes the plan's input from the layout that Slurm would use. Returns nullopt if it has reported
 // an error; `code` is then the exit status. On entry `code` is the exit status for a refused
 // layout.
@@ -177,6 +188,7 @@ std::optional<PlanInput> make_input(const Arguments& arguments, Request request,
     PlanInput input{std::move(request), *std::move(shape)};
     input.order_text = std::move(layout->text);
     if (const auto& error = input.shape.gpus_warning) input.warnings.insert(error->message());
+    if (auto note = plugin_network_note(input.shape)) input.warnings.insert(*std::move(note));
     return input;
 }
 

@@ -90,7 +90,7 @@ TEST(NcclNetwork, IsThatOfTheTable) {
          {unknown},
          {},
          Kind::libfabric,
-         "EFA if the image has a plugin for it, else sockets",
+         "EFA if a plugin for it loads in the task, else sockets",
          ""},
         {"InfiniBand in a container",
          HcaKind::verbs,
