@@ -5,8 +5,8 @@
 #include "base/values.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
+#include <sys/stat.h>
 #include <vector>
 
 namespace distgpu {
@@ -38,10 +38,10 @@ std::string step_part(std::string_view group) {
 // The group's folder; empty if there is none. Where slurmd runs in a container, what is mounted is
 // a folder within the hierarchy, so the path may begin with folders that are not seen here.
 std::string existing_folder(const std::string& root, std::string_view group) {
-    std::error_code ignored;
     while (!group.empty()) {
         std::string folder = root + std::string(group);
-        if (std::filesystem::is_directory(folder, ignored)) return folder;
+        struct stat status {};
+        if (stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return folder;
         group.remove_prefix(std::min(group.find('/', 1), group.size()));
     }
     return {};

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -275,8 +275,8 @@ std::optional<std::string> output_of_child(const ChildCall& call, Deadline deadl
 }
 
 bool is_program(const std::string& file) {
-    std::error_code error;
-    return std::filesystem::is_regular_file(file, error) &&
+    struct stat status {};
+    return stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
            faccessat(AT_FDCWD, file.c_str(), X_OK, AT_EACCESS) == 0;
 }
 
