@@ -170,6 +170,11 @@ bool has_other_nodes(const CheckFacts& facts) {
     return facts.own_task->place.layout.node_count() > 1;
 }
 
+bool may_use_verbs(const CheckFacts& facts) {
+    return facts.own_task->node.topology != nullptr &&
+           facts.environment->get("NCCL_IB_DISABLE") != "1";
+}
+
 std::vector<NetPlugin> plugins_of_task(const CheckFacts& facts, bool rccl) {
     constexpr std::chrono::seconds longest{5};
     const Deadline deadline = std::min(facts.deadline, Clock::now() + longest);
@@ -204,15 +209,12 @@ const NamedCheck fabric_check{
     "The network that NCCL takes between the nodes is the fastest: its plugin loads and finds its "
     "devices, or an InfiniBand port is ACTIVE, its device node can be opened, libibverbs is "
     "installed, and enough memory can be locked.",
+    [](const CheckFacts& facts) { return may_use_verbs(facts) || has_other_nodes(facts); },
     [](const CheckFacts& facts) {
-        return facts.own_task->node.topology != nullptr || has_other_nodes(facts);
-    },
-    [](const CheckFacts& facts) {
-        const NodeTopology* const topology = facts.own_task->node.topology.get();
         CheckResult check;
-        if (topology != nullptr && facts.environment->get("NCCL_IB_DISABLE") != "1") {
-            check =
-                check_fabric(*topology, fabric_access(), facts.environment->text("NCCL_IB_HCA"));
+        if (may_use_verbs(facts)) {
+            check = check_fabric(*facts.own_task->node.topology, fabric_access(),
+                                 facts.environment->text("NCCL_IB_HCA"));
         }
         if (has_other_nodes(facts)) add_network(check, facts);
         return check;
