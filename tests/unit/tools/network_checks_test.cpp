@@ -91,6 +91,48 @@ TEST_F(Fabric, MayLockTooLittleMemory) {
         "mlx5_0:1 400 Gb/s +1; failed memlock limit: 65535 KiB, but NCCL's buffers may need more");
 }
 
+TEST_F(Fabric, IsThatWhichNcclIbHcaAllows) {
+    const auto allowed = [&](const std::string& names) {
+        const CheckResult found = check_fabric(topology, access, names, roots());
+        return found.findings.empty() ? found.ports : text(found.findings);
+    };
+    EXPECT_EQ(allowed("=mlx5_1:1"), "mlx5_1:1 400 Gb/s");
+    EXPECT_EQ(allowed("^mlx5_1"), "mlx5_0:1 400 Gb/s");
+    EXPECT_EQ(allowed("mlx4"),
+              "warning NCCL_IB_HCA=mlx4: allows no port that is ACTIVE; NCCL falls back to "
+              "sockets\n");
+}
+
+TEST(FasterInterface, IsAdvisedWithItsSuffix) {
+    MadeUpFolder folder;
+    folder.write("proc/cpuinfo", "flags : fpu\n");
+    const auto add = [&](const std::string& name, const char* speed) {
+        folder.write("sys/class/net/" + name + "/device/vendor", "0x15b3");
+        folder.write("sys/class/net/" + name + "/speed", speed);
+    };
+    add("eth0", "10000\n");
+    add("eth1", "25000\n");
+    const auto finding = [&](const char* used, const std::string& name) {
+        const MachineRoots roots{.proc = folder.path("proc"), .sys = folder.path("sys")};
+        const auto found = check_faster_interface(
+            used, {"lo", "eth0", "eth1", "hsn0"}, "n7", [&](const std::string&) { return name; },
+            roots);
+        return found ? found->error.cause() + "; " + found->error.remedy : "";
+    };
+    EXPECT_EQ(finding("eth0", "n7"), "");  // 2.5 times
+    add("hsn0", "200000\n");
+    const std::string advice =
+        "network: NCCL sends over eth0 (10 Gb/s), although hsn0 has 200 Gb/s; export "
+        "NCCL_SOCKET_IFNAME=hsn0 and GLOO_SOCKET_IFNAME=hsn0";
+    EXPECT_EQ(finding("eth0", "n7-hsn.cluster.example"),
+              advice + ", and use the key master=suffix:-hsn");
+    for (const char* name : {"", "n7", "n7.cluster.example", "gate"}) {
+        EXPECT_EQ(finding("eth0", name), advice) << name;
+    }
+    EXPECT_EQ(finding("hsn0", ""), "");
+    EXPECT_EQ(finding("lo", ""), "");  // its speed is not known
+}
+
 TEST(Interfaces, AreNamedAsNcclAndGlooReadThem) {
     struct Row {
         const char* variable;

@@ -12,6 +12,7 @@
 #include "node/own_task.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -170,6 +171,14 @@ CheckResult check_fabric(const NodeTopology& topology, const FabricAccess& acces
 // is not the loopback.
 Findings check_interfaces(const Environment& environment,
                           const std::vector<std::string>& interfaces, bool has_other_nodes = true);
+
+// If NCCL sends by sockets over the interface `used`: whether another of `interfaces` is at least
+// four times as fast. `name_of`: the host name of an interface's address, empty if it has none;
+// called for one interface.
+std::optional<Finding> check_faster_interface(
+    const std::string& used, const std::vector<std::string>& interfaces, const std::string& host,
+    const std::function<std::string(const std::string& interface)>& name_of,
+    const MachineRoots& roots = {});
 
 struct NameCheckFacts {
     std::string host;             // this node's host name

@@ -9,17 +9,21 @@
 #include "base/values.h"
 #include "check/checks.h"
 #include "check/net_plugin.h"
+#include "check/pairs/interface.h"
+#include "check/step_check.h"
 #include "mapping/binding/binding.h"
 #include "mapping/fabric/nccl_names.h"
 #include "mapping/fabric/nccl_network.h"
 #include "node/network.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits>
+#include <netdb.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
@@ -186,6 +190,18 @@ std::vector<NetPlugin> plugins_of_task(const CheckFacts& facts, bool rccl) {
     return plugins;
 }
 
+// The host name of the interface's address; empty if there is none.
+std::string name_of_interface(const std::string& interface) {
+    const auto addresses = resolve(address_of_interface(interface), 0, Clock::now());
+    std::array<char, NI_MAXHOST> name{};
+    if (!addresses || addresses->empty() ||
+        getnameinfo(addresses->front().as_sockaddr(), addresses->front().length, name.data(),
+                    name.size(), nullptr, 0, NI_NAMEREQD) != 0) {
+        return {};
+    }
+    return name.data();
+}
+
 // Only between nodes does it matter what NCCL takes.
 void add_network(CheckResult& check, const CheckFacts& facts) {
     const NodeTopology* const topology = facts.own_task->node.topology.get();
@@ -196,6 +212,10 @@ void add_network(CheckResult& check, const CheckFacts& facts) {
     const NcclNetwork network = nccl_network(
         *facts.environment, {plugins_of_task(facts, rccl), check.ports, interfaces, topology});
     if (network.kind != NcclNetwork::Kind::verbs) check.network = network.text;
+    if (network.kind == NcclNetwork::Kind::sockets && !interfaces.empty()) {
+        add_finding(check.findings, check_faster_interface(interfaces.front(), usable_interfaces(),
+                                                           short_host_name(), name_of_interface));
+    }
     if (!network.fault) return;
     const bool ends = network.kind == NcclNetwork::Kind::none;
     check.findings.push_back(
@@ -244,6 +264,30 @@ Findings check_interfaces(const Environment& environment,
         findings.push_back(missing("GLOO_SOCKET_IFNAME", gloo));
     }
     return findings;
+}
+
+std::optional<Finding> check_faster_interface(
+    const std::string& used, const std::vector<std::string>& interfaces, const std::string& host,
+    const std::function<std::string(const std::string& interface)>& name_of,
+    const MachineRoots& roots) {
+    constexpr double much_faster = 4;
+    const double speed = interface_speed(used, roots);
+    std::string fastest = used;
+    for (const std::string& name : interfaces) {
+        if (interface_speed(name, roots) > interface_speed(fastest, roots)) fastest = name;
+    }
+    if (speed <= 0 || interface_speed(fastest, roots) < much_faster * speed) return std::nullopt;
+    std::string remedy =
+        formatted("export NCCL_SOCKET_IFNAME={0} and GLOO_SOCKET_IFNAME={0}", fastest);
+    std::string name = name_of(fastest);
+    name.resize(std::min(name.find('.'), name.size()));
+    if (name.size() > host.size() && name.starts_with(host)) {
+        remedy += formatted(", and use the key master=suffix:{}", name.substr(host.size()));
+    }
+    return warning("network",
+                   formatted("NCCL sends over {} ({}), although {} has {}", used, rate_text(speed),
+                             fastest, rate_text(interface_speed(fastest, roots))),
+                   remedy);
 }
 
 std::string rendezvous_object(const Rendezvous& rendezvous) {

@@ -61,6 +61,15 @@ std::string judged(std::uint32_t nodes, const Network& network) {
     return text(find_network_faults(tried(nodes, network)));
 }
 
+TEST(UnusableInterfaces, AreThoseThatSomePairsCannotUse) {
+    std::vector<TrialResult> results{{0, {}, {}, {}}, {1, {}, {}, {}}};
+    results[0].more = {{1, "eth1", ""}, {1, "br0", "refused"}, {1, "ib0", ""}};
+    results[1].more = {{0, "eth1", "no answer"}, {0, "br0", "closed"}, {0, "ib0", ""}};
+    EXPECT_THAT(find_unusable_interfaces(results),
+                ElementsAre(UnusableInterface{"br0", 0, 1, "refused", 2, 2},
+                            UnusableInterface{"eth1", 1, 0, "no answer", 1, 2}));
+}
+
 TEST(JudgeNetwork, OfAHealthyOneNothingIsTold) {
     for (const std::uint32_t nodes : {2U, 3U, 4U, 7U, 32U}) {
         EXPECT_EQ(judged(nodes, [](auto, auto) { return Way{}; }), "");

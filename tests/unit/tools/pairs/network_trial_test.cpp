@@ -54,10 +54,18 @@ TEST(PairRounds, EachRoundIsAPermutation) {
     }
 }
 
-const TrialOrder order{
-    3, std::string(64, 'a'), {{4, {"10.0.0.4", 4000}}}, {{2, {"fd00::2", 65535}}}, 200};
-const TrialResult result{
-    3, {{4, "no answer", 0}, {5, "", 0.25, 0.5}}, {{2, 1.5e9}}, {2, 4}, 1.25e9, {{1e6, 2e6}}};
+const TrialOrder order{3,
+                       std::string(64, 'a'),
+                       {{4, {"10.0.0.4", 4000}, {{"br0", {"10.1.0.4", 4000}}}}},
+                       {{2, {"fd00::2", 65535}}},
+                       200};
+const TrialResult result{3,
+                         {{4, "no answer", 0}, {5, "", 0.25, 0.5}},
+                         {{2, 1.5e9}},
+                         {2, 4},
+                         1.25e9,
+                         {{1e6, 2e6}},
+                         {{4, "br0", "refused"}}};
 
 TEST(TrialLines, AreReadBack) {
     EXPECT_EQ(decode_order(encode(order)), order);
