@@ -261,7 +261,10 @@ HostList fixed_node_addresses(const HostList& nodes) {
     std::vector<std::string> addresses;
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
         const std::string configured = configured_node_address(nodes.name(NodeIndex{i}));
-        addresses.push_back(configured.empty() ? "" : only_address(configured));
+        // One question to slurmctld is faster than many to the name service.
+        const bool is_used =
+            is_ip_address(configured) || (nodes.size() == 1 && !configured.empty());
+        addresses.push_back(is_used ? only_address(configured) : "");
         if (addresses.back().empty()) return {};
     }
     return HostList::from_names(addresses);

@@ -31,9 +31,9 @@ std::string node_address(const std::string& node_name);
 // most one RPC.
 HostList node_addresses(const HostList& nodes);
 
-// The same without an RPC, as IP addresses: from slurm.conf, with names looked up here. Empty where
-// Slurm may know better: the cluster has nodes that are started when needed, whose addresses
-// change, or a name does not have exactly one address that other nodes can reach.
+// The same without an RPC, as IP addresses: from slurm.conf, with the name of a single node looked
+// up here. Empty where Slurm may know better: the cluster has nodes that are started when needed,
+// whose addresses change, or a name does not have exactly one address that other nodes can reach.
 HostList fixed_node_addresses(const HostList& nodes);
 
 // Whether block steps follow the topology here, or may do so: from Slurm 26.05 on, with a topology

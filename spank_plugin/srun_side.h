@@ -44,8 +44,8 @@ class AllocatorSide {
     bool has_warned_ = false;  // all components have the same script
 };
 
-// ---- srun (srun_side.cpp): checks the request before anything starts, then derives the layout of
-// the step, or asks slurmctld for it once, and sends it to the nodes.
+// ---- srun (srun_side.cpp, srun_layout.cpp): checks the request before anything starts, then
+// derives the layout of the step, or asks slurmctld for it once, and sends it to the nodes.
 
 class SrunSide {
   public:

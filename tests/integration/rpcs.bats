@@ -9,13 +9,20 @@ setup_file() {
     plain=$CLUSTER
     cluster_name=$CLUSTER-tree cluster_up --conf SlurmctldDebug=debug2 \
         --switch 's1=node[02,04]' --switch 's2=node[01,03]'
-    export plain switched=$CLUSTER
+    switched=$CLUSTER
+    # NodeAddr is a name, as it is if slurm.conf has none.
+    local node named_nodes=()
+    for node in node01 node02; do
+        named_nodes+=(--conf "NodeName=$node NodeAddr=$node Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=65536")
+    done
+    cluster_name=$plain-named cluster_up --nodes 2 --gpus 0 --conf SlurmctldDebug=debug2 "${named_nodes[@]}"
+    export plain switched named=$CLUSTER
     choose "$plain"
 }
 
 teardown_file() {
     local each
-    for each in "$plain" "$switched"; do choose "$each" && cluster_down; done
+    for each in "$plain" "$switched" "$named"; do choose "$each" && cluster_down; done
 }
 
 choose() { # CLUSTER
@@ -95,6 +102,17 @@ asks_for_layout='> STEP_LAYOUT user'
     adds "$asks" srun -N4 -n8
     adds '' srun -N4 -n8 -m cyclic
     adds '' srun -N1 -n8
+}
+
+@test "where NodeAddr is a name: none; with nodes that start when needed: the address, from 23.11 on" {
+    choose "$named"
+    adds '' srun -N2 -n4
+    # srun alone has it.
+    on login sh -c 'echo ResumeProgram=/bin/true >>/etc/slurm/slurm.conf'
+    local asks=''
+    [[ $(slurmd -V) == *' 22.05.'* ]] || asks='> NODE_ALIAS_ADDRS user'
+    adds "$asks" srun -N2 -n4
+    on login sed -i '/^ResumeProgram/d' /etc/slurm/slurm.conf
 }
 
 # bats test_tags=short
