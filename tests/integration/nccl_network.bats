@@ -100,7 +100,7 @@ sockets='NCCL between nodes: sockets over eth0 (no plugin for EFA)'
     local only=$output
     check_interfaces '^docker'
     local loopback=$output
-    check_interfaces =eth0
+    check_interfaces '=eth0'
     for node in 1 2; do
         on "node0$node" sh -c 'ip link delete eth0.2093; ip link delete br-05ab'
     done
