@@ -29,6 +29,15 @@ struct Utilization {
     unsigned memory;
 };
 
+// nvmlGpuFabricInfo_t
+struct Fabric {
+    std::array<unsigned char, 16> uuid;  // of the nodes that NVLink connects; zeros within a node
+    Status status;
+    unsigned clique;
+    unsigned char state;
+};
+constexpr unsigned char fabric_completed = 3;  // NVML_GPU_FABRIC_STATE_COMPLETED
+
 using GetText = Status(Device, char* text, unsigned size);
 
 std::string text_of(Device device, GetText* get) {
@@ -55,6 +64,7 @@ struct Nvml::Library {
     GetText* name;
     Status (*memory)(Device device, Memory* memory);
     Status (*utilization)(Device device, Utilization* percent);
+    Status (*fabric)(Device device, Fabric* fabric);  // null in drivers before 525
 };
 
 Nvml::Nvml(const std::string& library) {
@@ -70,6 +80,7 @@ Nvml::Nvml(const std::string& library) {
     loaded->resolve(found.name, "nvmlDeviceGetName");
     loaded->resolve(found.memory, "nvmlDeviceGetMemoryInfo");
     loaded->resolve(found.utilization, "nvmlDeviceGetUtilizationRates");
+    loaded->resolve_optional(found.fabric, "nvmlDeviceGetGpuFabricInfo");
     if (!loaded->missing().empty() || found.init() != success) return;
     library_ = {new Library(found), [](const Library* used) {
                     used->shutdown();
@@ -113,6 +124,18 @@ std::optional<std::uint32_t> Nvml::utilization(const std::string& pci) const {
         return std::nullopt;
     }
     return std::min(percent.gpu, 100U);
+}
+
+bool Nvml::is_linked_to_other_nodes(const std::string& pci) const {
+    Device gpu = nullptr;
+    Fabric fabric{};
+    if (!library_ || library_->fabric == nullptr ||
+        library_->by_pci(pci.c_str(), &gpu) != success ||
+        library_->fabric(gpu, &fabric) != success) {
+        return false;
+    }
+    return fabric.state == fabric_completed &&
+           std::ranges::any_of(fabric.uuid, [](unsigned char byte) { return byte != 0; });
 }
 
 }  // namespace distgpu

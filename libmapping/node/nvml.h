@@ -1,5 +1,5 @@
-// NVML, NVIDIA's library for the state of GPUs, if it is installed: their MIG instances, memory and
-// utilization.
+// NVML, NVIDIA's library for the state of GPUs, if it is installed: their MIG instances, memory,
+// utilization and NVLink.
 #pragma once
 
 #include "mapping/topology/topology.h"
@@ -26,6 +26,10 @@ class Nvml {
     // Percent of the last sample period (a sixth of a second to a second) in which a kernel ran.
     // nullopt as for memory().
     std::optional<std::uint32_t> utilization(const std::string& pci) const;
+
+    // Whether NVLink connects it to GPUs of other nodes (GB200 NVL72): it has joined a fabric that
+    // has a UUID, which is NCCL's condition for using it. False if unknown.
+    bool is_linked_to_other_nodes(const std::string& pci) const;
 
   private:
     struct Library;

@@ -280,7 +280,7 @@ without_rank3='((SLURM_PROCID < 3)) || exec sleep 5; exec "$@" check --timeout 3
     export NCCL_SOCKET_IFNAME=ib
     judged 1 'not ready: ranks 0-3 on node[01-02]: NCCL_SOCKET_IFNAME: ' \
         "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --only interfaces,gpus
-    [[ $output == *$'\nnot checked: variables, ports, cpus, limits, memory, fabric, names, nodes, network\n'* ]]
+    [[ $output == *$'\nnot checked: variables, ports, cpus, limits, memory, nvlink, fabric, names, nodes, network\n'* ]]
     [[ $output == *$'\nnode02  2-3    0-1   0          ib         not checked  '* ]]
     # Told once, not by every rank.
     run -2 submit "${two_and_two[@]}" --distgpu=pytorch "${check[@]}" --only gpu

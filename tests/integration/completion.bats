@@ -50,8 +50,8 @@ distgpu topo --format |json table
 distgpu topo --format=j|json
 distgpu plan pytorch --gpus |
 distgpu explain 4711 --format |json table
-distgpu check --only |cpus fabric gpus interfaces limits memory names network nodes ports variables
-distgpu check --skip=n|names network nodes
+distgpu check --only |cpus fabric gpus interfaces limits memory names network nodes nvlink ports variables
+distgpu check --skip=n|names network nodes nvlink
 distgpu check --only gpus,g|
 distgpu check --only gpus,f|gpus,fabric
 LINES

@@ -11,14 +11,21 @@ GEN3_X8, GEN3_X16 = 7.876923, 15.753846
 GEN4_X16, GEN5_X16 = 31.507692, 63.015385
 
 P100 = Model("0302", "10de:15f8", "GP100GL [Tesla P100 PCIe 16GB]", GEN3_X16)
+V100_PCIE = Model("0302", "10de:1db4", "GV100GL [Tesla V100 PCIe 16GB]", GEN3_X16)
 V100_SXM2 = Model("0302", "10de:1db1", "GV100GL [Tesla V100 SXM2 16GB]", GEN3_X16)
 V100_SXM3 = Model("0302", "10de:1db8", "GV100GL [Tesla V100 SXM3 32GB]", GEN3_X16)
 T4 = Model("0302", "10de:1eb8", "TU104GL [Tesla T4]", GEN3_X16)
+A100 = Model("0302", "10de:20f1", "GA100 [A100 PCIe 40GB]", GEN4_X16)
 H100 = Model("0302", "10de:2330", "GH100 [H100 SXM5 80GB]", GEN5_X16)
 H200 = Model("0302", "10de:2335", "GH100 [H200 SXM 141GB]", GEN5_X16)
 GH200 = Model("0302", "10de:2342", "GH100 [GH200 120GB / 480GB]", GEN5_X16)
+MI210 = Model("0380", "1002:740f", "Aldebaran/MI200 [Instinct MI210]", GEN4_X16)
 MI250X = Model("0380", "1002:7408", "Aldebaran/MI200 [Instinct MI250X]", GEN4_X16)
 MI300A = Model("1200", "1002:74a0", "Aqua Vanjaram [Instinct MI300A]", GEN5_X16)
+MAX_1550 = Model(
+    "0380", "8086:0bd5", "Ponte Vecchio XT (2 Tile) [Data Center GPU Max 1550]", GEN5_X16
+)
+ALVEO_U280 = Model("1200", "10ee:500c", "Alveo U280 XDMA Platform", GEN3_X16)
 
 CONNECTX5_IB = Model("0207", "15b3:1017", "MT27800 Family [ConnectX-5]", GEN3_X16)
 CONNECTX5_EX = Model("0207", "15b3:1019", "MT28800 Family [ConnectX-5 Ex]", GEN3_X16)
@@ -31,13 +38,17 @@ EFA = Model("0200", "1d0f:efa0", "Elastic Fabric Adapter (EFA)", GEN3_X16)
 ENA = Model("0200", "1d0f:ec20", "Elastic Network Adapter (ENA)", GEN3_X16)
 I350 = Model("0200", "8086:1521", "I350 Gigabit Network Connection", GEN2_X4)
 BMC_SCREEN = Model("0300", "1a03:2000", "ASPEED Graphics Family", 0)
+ATI_SCREEN = Model("0300", "1002:515e", "ES1000", 0)
 
 BMC_BRIDGE = Model("0604", "1a03:1150", "AST1150 PCI-to-PCI Bridge", GEN1_X1)
+ICH_BRIDGE = Model("0604", "8086:244e", "82801 PCI Bridge", 0)
 XEON_V4_PORT = Model("0604", "8086:6f04", "Xeon E5 v4 PCI Express Root Port 2", GEN3_X16)
 SKYLAKE_PORT = Model("0604", "8086:2030", "Sky Lake-E PCI Express Root Port A", GEN3_X16)
 TRENTO_PORT = Model("0604", "1022:14bf", "PCIe GPP Bridge", GEN4_X16)
 ZEN4_PORT = Model("0604", "1022:14ab", "Genoa/Bergamo PCIe GPP Bridge", GEN5_X16)
 POWER9_PORT = Model("0604", "1014:04c1", "POWER9 Host Bridge (PHB4)", GEN3_X16)
+ROME_PORT = Model("0604", "1022:1483", "Starship/Matisse GPP Bridge", GEN4_X16)
+SAPPHIRE_PORT = Model("0604", "8086:352a", "Sapphire Rapids PCI Express Root Port", GEN5_X16)
 GRACE_PORT = Model("0604", "10de:22b2", "Grace PCIe Root Port", GEN5_X16)
 QEMU_PORT = Model("0604", "1b36:000c", "QEMU PCIe Root port", GEN5_X16)
 PLX_SWITCH = Model("0604", "10b5:8796", "PEX 8796 PCI Express Gen 3 Switch", GEN3_X16)
@@ -70,8 +81,8 @@ def nvidia(address: str, model: Model, index: int) -> Device:
     return Device(address, model, (OsDevice(f"nvml{index}", GPU, "NVML", infos),))
 
 
-def nvidia_without_nvml(address: str, model: Model, *drm_names: str) -> Device:
-    """As an hwloc without NVML sees it: only the kernel's DRM devices."""
+def only_drm(address: str, model: Model, *drm_names: str) -> Device:
+    """As an hwloc without the vendor's library sees it: only the kernel's DRM devices."""
     return Device(address, model, tuple(OsDevice(name, GPU) for name in drm_names))
 
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import devices as pci
-from devices import amd, bmc, bridge, hca, host, nic, nvidia, nvidia_without_nvml, switch
+from devices import amd, bmc, bridge, hca, host, nic, nvidia, only_drm, switch
 from hwloc_xml import Bridge, Device, Machine, Place, Threads, xml_text
 
 
@@ -37,7 +37,7 @@ def h200_8numa() -> Machine:
     """NPS4: four NUMA nodes a socket. A GPU sits one switch further down than its HCA."""
 
     def gpu_and_hca(bus: int, drm_names: tuple[str, ...], name: str, active: bool) -> Bridge:
-        gpu = nvidia_without_nvml(f"{bus + 6:02x}:00.0", pci.H200, *drm_names)
+        gpu = only_drm(f"{bus + 6:02x}:00.0", pci.H200, *drm_names)
         card = hca(f"{bus + 3:02x}:00.0", pci.CONNECTX7_IB, name, active)
         below_card = switch(f"{bus + 4:02x}", pci.PEX_SWITCH, gpu)
         both = switch(f"{bus + 1:02x}", pci.PEX_SWITCH, card, below_card)
@@ -190,6 +190,48 @@ def cloud_flat() -> Machine:
     return machine(*packages, io=(host(management, *gpus, *hcas),))
 
 
+def v100_fpga() -> Machine:
+    """A GPU at each socket; an FPGA and the onboard screen, an ATI chip, have lower addresses."""
+    screen = bridge("00:1e.0", pci.ICH_BRIDGE, only_drm("01:03.0", pci.ATI_SCREEN, "card0"))
+    fpga = bridge("17:00.0", pci.SKYLAKE_PORT, Device("18:00.0", pci.ALVEO_U280))
+    first = bridge("17:02.0", pci.SKYLAKE_PORT, nvidia("19:00.0", pci.V100_PCIE, 0))
+    second = bridge("ae:00.0", pci.SKYLAKE_PORT, nvidia("af:00.0", pci.V100_PCIE, 1))
+    card = bridge("ae:02.0", pci.SKYLAKE_PORT, hca("b0:00.0", pci.CONNECTX5_IB, "mlx5_0"))
+    return machine(
+        package(0, x86_cores(0, 9, 20), host(screen), host(fpga, first)),
+        package(1, x86_cores(10, 19, 20), host(second, card)),
+    )
+
+
+def two_vendors() -> Machine:
+    """Two NVIDIA GPUs at socket 0; an AMD GPU and the HCA at socket 1."""
+    first = bridge("01:01.0", pci.ROME_PORT, nvidia("02:00.0", pci.A100, 0))
+    second = bridge("41:01.0", pci.ROME_PORT, nvidia("42:00.0", pci.A100, 1))
+    other = bridge("c0:01.1", pci.ROME_PORT, amd("c1:00.0", pci.MI210, 0))
+    card = bridge("e0:01.1", pci.ROME_PORT, hca("e1:00.0", pci.CONNECTX7_IB, "mlx5_0"))
+    return machine(
+        package(0, x86_cores(0, 15, 32), host(first), host(second)),
+        package(1, x86_cores(16, 31, 32), host(other), host(card)),
+    )
+
+
+def pvc_4gpu() -> Machine:
+    """Two Intel GPUs a socket, and no HCA."""
+
+    def pair(root: int, first: int) -> tuple[Bridge, ...]:
+        gpus = []
+        for n in range(2):
+            names = f"card{first + n}", f"renderD{128 + first + n}"
+            gpu = only_drm(f"{root + 16 * n + 1:02x}:00.0", pci.MAX_1550, *names)
+            gpus.append(host(bridge(f"{root + 16 * n:02x}:01.0", pci.SAPPHIRE_PORT, gpu)))
+        return tuple(gpus)
+
+    return machine(
+        package(0, x86_cores(0, 47, 96), *pair(0x18, 0)),
+        package(1, x86_cores(48, 95, 96), *pair(0x98, 2)),
+    )
+
+
 def this_machine() -> Machine:
     """Its CPUs as cores of one thread each: two NUMA nodes, each with half of them, two GPUs and an
     HCA behind one switch. The first half of the CPUs is near the second half of the GPUs."""
@@ -217,6 +259,9 @@ MACHINES = {
     "mi300a-cpx": mi300a(partitions=6),
     "coherent-gpu-numa": coherent_gpu_numa(),
     "cloud-flat": cloud_flat(),
+    "v100-fpga": v100_fpga(),
+    "two-vendors": two_vendors(),
+    "pvc-4gpu": pvc_4gpu(),
 }
 
 if __name__ == "__main__":

@@ -5,6 +5,34 @@
 #include <algorithm>
 
 namespace distgpu {
+namespace {
+
+// "AMD Instinct MI210", "AMD GPU"; a driver's name of a model may begin with the vendor.
+std::string vendor_and_model(const OtherGpu& gpu) {
+    const std::string_view vendor = gpu_vendor_names.name_of(gpu.vendor);
+    if (gpu.model.starts_with(vendor)) return gpu.model;
+    return formatted("{} {}", vendor, gpu.model.empty() ? "GPU" : gpu.model);
+}
+
+}  // namespace
+
+std::string left_out_gpus(const NodeTopology& topology) {
+    const auto& others = topology.other_gpus;
+    if (topology.gpus.empty() || others.empty()) return {};
+    std::vector<std::string> groups;
+    for (std::size_t i = 0; i < others.size();) {
+        const std::string name = vendor_and_model(others[i]);
+        std::vector<std::string> addresses;
+        for (; i < others.size() && vendor_and_model(others[i]) == name; ++i) {
+            addresses.push_back(others[i].pci);
+        }
+        groups.push_back(formatted("{} x {} ({})", addresses.size(), name, join(addresses, ", ")));
+    }
+    return formatted("{}, which {} left out: ranks use the {} GPUs", join(groups, ", "),
+                     others.size() == 1 ? "is" : "are",
+                     gpu_vendor_names.name_of(topology.gpus.front().vendor));
+}
+
 std::vector<std::vector<PortEligibility>> port_eligibility(const NodeTopology& topology) {
     using State = HcaPort::State;
     std::vector<HcaPort> all;

@@ -39,6 +39,7 @@ struct NumaNode {
 };
 
 enum class GpuVendor : std::uint8_t { nvidia, amd, intel };
+inline constexpr EnumNames<GpuVendor> gpu_vendor_names{{"NVIDIA", "AMD", "Intel"}};
 
 struct MigInstance {
     std::string uuid;     // "MIG-..."
@@ -59,6 +60,15 @@ struct Gpu {
     std::vector<MigInstance> mig;
 
     bool operator==(const Gpu&) const = default;
+};
+
+// A GPU that ranks do not use, because the node has GPUs of a vendor that comes before its own.
+struct OtherGpu {
+    std::string pci;
+    GpuVendor vendor = GpuVendor::amd;
+    std::string model;  // empty if unknown
+
+    bool operator==(const OtherGpu&) const = default;
 };
 
 enum class HcaKind : std::uint8_t {
@@ -97,13 +107,18 @@ struct NodeTopology {
     std::vector<Core> cores;      // in hwloc's logical order, so that neighbours are adjacent
     // By PCI address, then partition: a GPU's index is CUDA's number for it (PCI_BUS_ID) if a
     // process can open all of them. GPUs of one vendor only, the first that is present of NVIDIA,
-    // AMD and Intel (the others drive a display).
+    // AMD and Intel.
     std::vector<Gpu> gpus;
+    std::vector<OtherGpu> other_gpus;              // by vendor, then PCI address
     std::vector<Hca> hcas;                         // by name, in natural order (mlx5_2, mlx5_10)
     std::vector<std::vector<Distance>> distances;  // [gpu][hca]
 
     bool operator==(const NodeTopology&) const = default;
 };
+
+// "1 x AMD Instinct MI210 (0000:c1:00.0), which is left out: ranks use the NVIDIA GPUs"; empty if
+// there are no GPUs of other vendors.
+std::string left_out_gpus(const NodeTopology& topology);
 
 // Whether ranks should use an HCA port.
 struct PortEligibility {

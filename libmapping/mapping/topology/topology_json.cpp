@@ -148,6 +148,12 @@ Gpu read_gpu(const JsonFields& fields, std::size_t index, const std::vector<Numa
     return gpu;
 }
 
+OtherGpu read_other_gpu(const JsonFields& fields) {
+    return {read_name(fields, "pci"),
+            require(fields, "vendor", read_optional_enum(fields, "vendor", vendors)),
+            read_line(fields, "model")};
+}
+
 Hca read_hca(const JsonFields& fields, const std::vector<NumaNode>& numas) {
     Hca hca;
     hca.name = read_name(fields, "name");
@@ -212,6 +218,10 @@ NodeTopology read_topology(const JsonFields& fields) {
     fields.for_each("gpus", [&](const JsonFields& item) {
         topology.gpus.push_back(read_gpu(item, topology.gpus.size(), numas));
     });
+    // Earlier releases did not write it.
+    if (fields.has("other_gpus")) {
+        topology.other_gpus = fields.objects("other_gpus", read_other_gpu);
+    }
     fields.for_each(
         "hcas", [&](const JsonFields& item) { topology.hcas.push_back(read_hca(item, numas)); });
     topology.distances = read_distances(fields, topology.gpus.size(), topology.hcas.size());
@@ -254,6 +264,12 @@ JsonText gpu_json(const Gpu& gpu, std::size_t index) {
             {"partition", gpu.partition},
             {"pci", gpu.pci},
             {"uuid", json_text_or_null(gpu.uuid)},
+            {"vendor", json_text_or_null(vendors.name_of(gpu.vendor))}};
+}
+
+JsonText other_gpu_json(const OtherGpu& gpu, std::size_t /*index*/) {
+    return {{"model", json_text_or_null(gpu.model)},
+            {"pci", gpu.pci},
             {"vendor", json_text_or_null(vendors.name_of(gpu.vendor))}};
 }
 
@@ -317,6 +333,7 @@ std::string to_json(const NodeTopology& topology, const std::optional<MachineIde
                         {"package", core.package}};
     });
     text += list_json("gpus", topology.gpus, gpu_json);
+    text += list_json("other_gpus", topology.other_gpus, other_gpu_json);
     text += list_json("hcas", topology.hcas,
                       [&](const Hca& hca, std::size_t i) { return hca_json(hca, eligibility[i]); });
     text += list_json("distance", topology.distances, [](const auto& row, std::size_t) {

@@ -6,6 +6,7 @@
 #include "node/nvml.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <iterator>
@@ -154,14 +155,35 @@ std::vector<Gpu> identify(Drivers& drivers, Gpu gpu, hwloc_obj_t pci_device) {
     return {std::move(gpu)};
 }
 
-// nullopt if not a GPU. A management controller's display is a VGA device too, but of another
-// vendor; an MI300A is an accelerator, whereas Intel's accelerators are not GPUs. PCI classes (VGA,
-// 3D, other display, accelerator) and vendors are from https://pci-ids.ucw.cz.
-std::optional<GpuVendor> gpu_vendor(hwloc_obj_t pci_device) {
+// PCI classes, from https://pci-ids.ucw.cz.
+constexpr unsigned vga = 0x0300;
+constexpr unsigned controller_3d = 0x0302;
+constexpr unsigned other_display = 0x0380;
+constexpr unsigned accelerator = 0x1200;
+
+// ATI's chips that drive the screens of older servers and cannot compute: Rage XL, RV100, ES1000
+// (https://pci-ids.ucw.cz names the servers) and its second id (xf86-video-ati's RN50_5969).
+constexpr std::array<unsigned, 4> ati_screens{0x4752, 0x5159, 0x515e, 0x5969};
+
+// Whether it is the screen of the mainboard. Intel's integrated graphics are always device 2 of bus
+// 0; its data center GPUs are no VGA devices.
+bool is_onboard_screen(hwloc_obj_t pci_device) {
     const auto& pci = pci_device->attr->pcidev;
-    const bool display = pci.class_id == 0x0300 || pci.class_id == 0x0302 || pci.class_id == 0x0380;
+    if (pci.class_id != vga) return false;
+    if (pci.vendor_id == 0x1002) return std::ranges::count(ati_screens, pci.device_id) > 0;
+    return pci.vendor_id == 0x8086 && pci.domain == 0 && pci.bus == 0 && pci.dev == 2;
+}
+
+// nullopt if not a GPU. The screens of other management controllers are VGA devices of other
+// vendors; an MI300A is an accelerator, whereas Intel's accelerators are not GPUs, nor are FPGAs.
+// Vendors are from https://pci-ids.ucw.cz.
+std::optional<GpuVendor> gpu_vendor(hwloc_obj_t pci_device) {
+    if (is_onboard_screen(pci_device)) return std::nullopt;
+    const auto& pci = pci_device->attr->pcidev;
+    const bool display =
+        pci.class_id == vga || pci.class_id == controller_3d || pci.class_id == other_display;
     if (pci.vendor_id == 0x10de && display) return GpuVendor::nvidia;
-    if (pci.vendor_id == 0x1002 && (display || pci.class_id == 0x1200)) return GpuVendor::amd;
+    if (pci.vendor_id == 0x1002 && (display || pci.class_id == accelerator)) return GpuVendor::amd;
     if (pci.vendor_id == 0x8086 && display) return GpuVendor::intel;
     return std::nullopt;
 }
@@ -172,7 +194,7 @@ struct GpuCandidate {
     hwloc_obj_t pci_device;
 };
 
-// The machine's GPUs of one vendor, by address.
+// By vendor, then address.
 std::vector<GpuCandidate> gpu_candidates(const HwlocMachine& machine) {
     std::vector<GpuCandidate> found;
     for (hwloc_obj_t device = hwloc_get_next_pcidev(machine.topology, nullptr); device != nullptr;
@@ -185,11 +207,6 @@ std::vector<GpuCandidate> gpu_candidates(const HwlocMachine& machine) {
     }
     std::ranges::sort(
         found, {}, [](const GpuCandidate& each) { return std::pair(each.vendor, each.address); });
-    const auto others =
-        std::find_if(found.begin(), found.end(), [&found](const GpuCandidate& candidate) {
-            return candidate.vendor != found.front().vendor;
-        });
-    found.erase(others, found.end());
     return found;
 }
 
@@ -235,8 +252,8 @@ std::vector<HcaPort> verbs_ports(hwloc_obj_t os_device) {
 
 }  // namespace
 
-std::vector<FoundGpu> find_gpus(const HwlocMachine& machine) {
-    std::vector<FoundGpu> gpus;
+FoundGpus find_gpus(const HwlocMachine& machine) {
+    FoundGpus found;
     Drivers drivers{machine.roots};
     if (machine.roots != nullptr) drivers.kfd = kfd_gpus(machine.roots->sys);
     for (const GpuCandidate& candidate : gpu_candidates(machine)) {
@@ -246,11 +263,19 @@ std::vector<FoundGpu> find_gpus(const HwlocMachine& machine) {
         gpu.vendor = candidate.vendor;
         gpu.numa = nearest.numa;
         gpu.cpus = std::move(nearest.cpus);
-        for (Gpu& identified : identify(drivers, std::move(gpu), candidate.pci_device)) {
-            gpus.push_back({std::move(identified), candidate.pci_device});
+        std::vector<Gpu> identified = identify(drivers, std::move(gpu), candidate.pci_device);
+        if (identified.empty()) continue;
+        if (found.gpus.empty() || found.gpus.front().gpu.vendor == candidate.vendor) {
+            for (Gpu& each : identified) {
+                found.gpus.push_back({std::move(each), candidate.pci_device});
+            }
+        } else if (candidate.pci_device->attr->pcidev.class_id != vga) {
+            // A VGA device beside another vendor's GPUs drives a screen.
+            found.others.push_back({pci_name(candidate.address), candidate.vendor,
+                                    std::move(identified.front().model)});
         }
     }
-    return gpus;
+    return found;
 }
 
 std::vector<FoundHca> find_hcas(const HwlocMachine& machine) {

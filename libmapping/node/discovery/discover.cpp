@@ -32,10 +32,11 @@ NodeTopology node_topology(hwloc_topology_t topology, const MachineRoots* roots)
     node.host = host == nullptr ? "" : host;
     node.numas = machine.numas;
     node.cores = cores(topology, machine.numas);
-    const auto gpus = find_gpus(machine);
+    FoundGpus gpus = find_gpus(machine);
+    node.other_gpus = std::move(gpus.others);
     const auto hcas = find_hcas(machine);
     for (const FoundHca& hca : hcas) node.hcas.push_back(hca.hca);
-    for (const FoundGpu& gpu : gpus) {
+    for (const FoundGpu& gpu : gpus.gpus) {
         node.gpus.push_back(gpu.gpu);
         auto& row = node.distances.emplace_back();
         for (const FoundHca& hca : hcas) {

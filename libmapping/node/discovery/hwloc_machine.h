@@ -113,8 +113,12 @@ struct FoundGpu {
     hwloc_obj_t pci_device;
 };
 
-// As NodeTopology::gpus.
-std::vector<FoundGpu> find_gpus(const HwlocMachine& machine);
+struct FoundGpus {
+    std::vector<FoundGpu> gpus;    // as NodeTopology::gpus
+    std::vector<OtherGpu> others;  // as NodeTopology::other_gpus
+};
+
+FoundGpus find_gpus(const HwlocMachine& machine);
 
 struct FoundHca {
     Hca hca;

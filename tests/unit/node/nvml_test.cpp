@@ -22,11 +22,20 @@ TEST(Nvml, ListsMigInstancesAndLeavesOutFreePlaces) {
     EXPECT_EQ(nvml.utilization("0000:16:00.0"), std::nullopt);
 }
 
+TEST(Nvml, KnowsWhichGpusAreLinkedToOtherNodes) {
+    const Nvml nvml(DISTGPU_FAKE_NVML);
+    EXPECT_TRUE(nvml.is_linked_to_other_nodes("0000:07:00.0"));
+    EXPECT_FALSE(nvml.is_linked_to_other_nodes("0000:06:00.0"));  // only to its node's
+    EXPECT_FALSE(nvml.is_linked_to_other_nodes("0000:09:00.0"));  // not yet
+    EXPECT_FALSE(nvml.is_linked_to_other_nodes("0000:16:00.0"));
+}
+
 // The second is a library, but not this one.
 TEST(Nvml, KnowsNothingWithoutTheLibrary) {
     for (const char* file : {"libdistgpu-no-such-library.so", "libc.so.6"}) {
         EXPECT_THAT(Nvml(file).mig_instances("0000:06:00.0"), IsEmpty()) << file;
         EXPECT_EQ(Nvml(file).utilization("0000:07:00.0"), std::nullopt) << file;
+        EXPECT_FALSE(Nvml(file).is_linked_to_other_nodes("0000:07:00.0")) << file;
     }
 }
 

@@ -39,11 +39,12 @@ std::string chosen(const std::optional<std::string>& only, const std::optional<s
 }
 
 TEST(ChooseChecks, InTheOrderOfTheList) {
-    EXPECT_EQ(chosen({}, {}),
-              "variables ports cpus limits gpus memory fabric interfaces names nodes network");
+    EXPECT_EQ(
+        chosen({}, {}),
+        "variables ports cpus limits gpus memory nvlink fabric interfaces names nodes network");
     EXPECT_EQ(chosen("names,gpus", {}), "gpus names");
     EXPECT_EQ(chosen({}, "names,gpus"),
-              "variables ports cpus limits memory fabric interfaces nodes network");
+              "variables ports cpus limits memory nvlink fabric interfaces nodes network");
     EXPECT_EQ(chosen("names,gpus", "gpus"), "names");
     EXPECT_EQ(choose_checks("gpu", {}).error().message(),
               "distgpu: --only=gpu: unknown check 'gpu'; did you mean 'gpus'?");
@@ -78,6 +79,13 @@ TEST(CheckList, AppliesWhereThereIsSomethingToLookAt) {
     EXPECT_EQ(
         applying({{"NCCL_IB_DISABLE", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}, std::move(own), {0}),
         "variables cpus limits gpus memory names");
+
+    own = made_up_task("pytorch", 2000);
+    own.place.layout = plan_testing::layout("n[1-2]", {{0, 2, 1, 1}});
+    own.node.topology = std::make_unique<const NodeTopology>();
+    EXPECT_EQ(
+        applying({{"NCCL_IB_DISABLE", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}, std::move(own), {0}),
+        "variables cpus limits gpus memory nvlink names nodes network");
 }
 
 }  // namespace

@@ -33,7 +33,10 @@ class Gpus : public testing::Test {
 
     // The messages of all findings, a line each.
     std::string findings(const Variables& variables, const NodeTopology* topology) const {
-        std::string found = text(check_gpus(MapEnvironment(variables), topology, roots()));
+        return without_root(text(check_gpus(MapEnvironment(variables), topology, roots())));
+    }
+
+    std::string without_root(std::string found) const {
         const std::string dev = roots().dev;
         for (auto at = found.find(dev); at != std::string::npos; at = found.find(dev)) {
             found.replace(at, dev.size(), "/dev");
@@ -152,6 +155,81 @@ TEST_F(Gpus, NoneInTheStepIsAWarningWhereTheNodeHasSome) {
     const NodeTopology topology = with_gpus(GpuVendor::nvidia, 4);
     EXPECT_EQ(findings({}, &topology), "warning GPUs: none in this step, but 4 on this node\n");
     EXPECT_EQ(findings({}, nullptr), "");
+}
+
+TEST_F(Gpus, OfAnotherVendorAreNamedWhereTheStepHasGpus) {
+    NodeTopology topology = with_gpus(GpuVendor::nvidia, 2);
+    const auto found = [&](const Variables& variables) {
+        Findings findings;
+        add_finding(findings, check_other_gpus(MapEnvironment(variables), topology));
+        return text(findings);
+    };
+    EXPECT_EQ(found({{"CUDA_VISIBLE_DEVICES", "0,1"}}), "");
+    topology.other_gpus = {{"0000:c1:00.0", GpuVendor::amd, "Instinct MI210"}};
+    EXPECT_EQ(
+        found({{"CUDA_VISIBLE_DEVICES", "0,1"}}),
+        "warning GPUs: the node also has 1 x AMD Instinct MI210 (0000:c1:00.0), which is left "
+        "out: ranks use the NVIDIA GPUs\n");
+    EXPECT_EQ(found({}), "");
+}
+
+// The GPU at 0000:07:00.0 is linked to other nodes.
+class NvLink : public Gpus {
+  protected:
+    NvLink() {
+        topology_.gpus[0].pci = "0000:06:00.0";
+        topology_.gpus[1].pci = "0000:07:00.0";
+        fs::create_directories(roots().dev + "/nvidia-caps-imex-channels");
+    }
+
+    std::string found(const Variables& variables = {},
+                      const char* library = DISTGPU_FAKE_NVML) const {
+        const auto findings = check_nvlink(MapEnvironment(variables), topology_, roots(), library);
+        return without_root(text(findings));
+    }
+
+    NodeTopology topology_ = with_gpus(GpuVendor::nvidia, 2);
+};
+
+constexpr const char* no_channel =
+    "warning /dev/nvidia-caps-imex-channels: has no IMEX channel, so NCCL cannot use NVLink "
+    "between nodes and ends with an error\n";
+
+TEST_F(NvLink, BetweenNodesNeedsAChannel) {
+    EXPECT_EQ(found(), no_channel);
+    device("nvidia-caps-imex-channels/other");
+    EXPECT_EQ(found(), no_channel);
+    // Slurm's channels have any number from 1 on.
+    device("nvidia-caps-imex-channels/channel7");
+    EXPECT_EQ(found(), "");
+    fs::remove_all(roots().dev + "/nvidia-caps-imex-channels");
+    EXPECT_EQ(found(), no_channel);
+}
+
+TEST_F(NvLink, NeedsAChannelThatOpens) {
+    dead_device("nvidia-caps-imex-channels/channel0");
+    EXPECT_EQ(found(),
+              "warning /dev/nvidia-caps-imex-channels/channel0: No such device or address, so NCCL "
+              "cannot use NVLink between nodes and ends with an error\n");
+    device("nvidia-caps-imex-channels/channel1");
+    EXPECT_EQ(found(), "");
+}
+
+// As in a DGX H100, whose driver registers the channels too, and without NVIDIA's library.
+TEST_F(NvLink, WithinANodeNeedsNone) {
+    topology_.gpus.pop_back();
+    EXPECT_EQ(found(), "");
+    topology_ = with_gpus(GpuVendor::amd, 1);
+    topology_.gpus[0].pci = "0000:07:00.0";
+    EXPECT_EQ(found(), "");
+    topology_.gpus[0].vendor = GpuVendor::nvidia;
+    EXPECT_EQ(found(), no_channel);
+    EXPECT_EQ(found({}, "libdistgpu-no-such-library.so"), "");
+}
+
+TEST_F(NvLink, IsNotMissedWhereNcclShallNotUseIt) {
+    EXPECT_EQ(found({{"NCCL_MNNVL_ENABLE", "0"}}), "");
+    EXPECT_EQ(found({{"NCCL_MNNVL_ENABLE", "2"}}), no_channel);
 }
 
 TEST(GpuMemory, OfAGpuInUseIsAFinding) {

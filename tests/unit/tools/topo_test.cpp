@@ -69,6 +69,18 @@ TEST(TopoTable, InstancesStandBelowTheirGpu) {
                           "                         MIG N/A      MIG-2\n"));
 }
 
+TEST(TopoTable, NamesGpusThatRanksDoNotUse) {
+    NodeTopology node;
+    node.gpus = {gpu("0000:06:00.0")};
+    node.distances = {{}};
+    EXPECT_THAT(topo_table(node, false), Not(HasSubstr("Other GPUs")));
+    node.other_gpus = {{"0000:c1:00.0", GpuVendor::amd, "Instinct MI210"}};
+    EXPECT_THAT(topo_table(node, false),
+                HasSubstr("  GPU0:  0000:06:00.0  N/A  N/A\n\n"
+                          "Other GPUs: 1 x AMD Instinct MI210 (0000:c1:00.0), which is left out: "
+                          "ranks use the NVIDIA GPUs\n"));
+}
+
 TEST(TopoTable, PortsSayWhyNcclMayNotTakeThem) {
     using State = HcaPort::State;
     using Link = HcaPort::Link;

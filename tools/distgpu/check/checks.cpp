@@ -39,10 +39,10 @@ void add_finding(Findings& findings, std::optional<Finding> finding) {
 }
 
 std::span<const NamedCheck* const> all_checks() {
-    static constexpr std::array all{&variables_check, &ports_check,      &cpus_check,
-                                    &limits_check,    &gpus_check,       &memory_check,
-                                    &fabric_check,    &interfaces_check, &names_check,
-                                    &nodes_check,     &network_check};
+    static constexpr std::array all{&variables_check, &ports_check,  &cpus_check,
+                                    &limits_check,    &gpus_check,   &memory_check,
+                                    &nvlink_check,    &fabric_check, &interfaces_check,
+                                    &names_check,     &nodes_check,  &network_check};
     return all;
 }
 

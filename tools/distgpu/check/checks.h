@@ -106,6 +106,7 @@ extern const NamedCheck cpus_check;
 extern const NamedCheck limits_check;
 extern const NamedCheck gpus_check;
 extern const NamedCheck memory_check;
+extern const NamedCheck nvlink_check;
 extern const NamedCheck fabric_check;
 extern const NamedCheck interfaces_check;
 extern const NamedCheck names_check;
@@ -155,6 +156,17 @@ Findings check_gpus(const Environment& environment, const NodeTopology* topology
 // uses less. GPUs that several jobs share are skipped.
 Findings check_gpu_memory(const Environment& environment, const NodeTopology& topology,
                           const std::string& library = "libnvidia-ml.so.1");
+
+// A warning if the step has GPUs and its node also has some of another vendor, which are left out.
+std::optional<Finding> check_other_gpus(const Environment& environment,
+                                        const NodeTopology& topology);
+
+// Whether NCCL can use NVLink between nodes, if it connects this node's GPUs to those of others
+// (GB200 NVL72): NVIDIA's driver asks for a channel of IMEX, its service that shares the memory of
+// GPUs between nodes. Not if NCCL_MNNVL_ENABLE=0 makes NCCL use the network instead.
+Findings check_nvlink(const Environment& environment, const NodeTopology& topology,
+                      const MachineRoots& roots = {},
+                      const std::string& library = "libnvidia-ml.so.1");
 
 // What InfiniBand needs of this process besides device nodes.
 struct FabricAccess {

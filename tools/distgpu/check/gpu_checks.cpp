@@ -1,4 +1,5 @@
-// The checks of a task's GPUs: that they can be opened, and that their memory is free.
+// The checks of a task's GPUs: that they can be opened, that their memory is free, and that NVLink
+// to other nodes can be used.
 //
 // Opening a device node that the job's cgroup hides gives EPERM, one whose mode forbids it EACCES
 // (the kernel's inode_permission() checks the mode first), and one without a driver ENXIO or
@@ -158,12 +159,25 @@ Findings check_gpus(const Environment& environment, const NodeTopology* topology
     return check_render_nodes(names, topology, roots, variable != "ZE_AFFINITY_MASK");
 }
 
+std::optional<Finding> check_other_gpus(const Environment& environment,
+                                        const NodeTopology& topology) {
+    const std::string others = left_out_gpus(topology);
+    if (others.empty() || gpu_variables(environment).empty()) return std::nullopt;
+    return warning("GPUs", "the node also has " + others,
+                   "for a step on the others, use --gres=gpu:TYPE:N and the key bind=none");
+}
+
 const NamedCheck gpus_check{
     "gpus",
     "The GPUs that Slurm gave the task can be opened, and no ranks share one against the plan.",
     applies_always,
     [](const CheckFacts& facts) {
-        return CheckResult{check_gpus(*facts.environment, facts.own_task->node.topology.get())};
+        const NodeTopology* const topology = facts.own_task->node.topology.get();
+        Findings findings = check_gpus(*facts.environment, topology);
+        if (topology != nullptr) {
+            add_finding(findings, check_other_gpus(*facts.environment, *topology));
+        }
+        return CheckResult{std::move(findings)};
     },
 };
 
@@ -193,6 +207,48 @@ const NamedCheck memory_check{
     },
     [](const CheckFacts& facts) {
         return CheckResult{check_gpu_memory(*facts.environment, *facts.own_task->node.topology)};
+    },
+};
+
+// Slurm's switch/nvidia_imex (since 24.05) creates channelN in the mount namespace of each step;
+// without it, the administrator or the driver's option NVreg_CreateImexChannel0 creates channel0
+// (https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html). Every recent
+// driver registers these devices, so only NVML knows whether the GPUs need one. If the check fails,
+// NCCL ends with an error (ncclMnnvlCheck() in mnnvl.cc, NCCL 2.28).
+Findings check_nvlink(const Environment& environment, const NodeTopology& topology,
+                      const MachineRoots& roots, const std::string& library) {
+    if (environment.text("NCCL_MNNVL_ENABLE") == "0") return {};
+    const std::string folder = roots.dev + "/nvidia-caps-imex-channels";
+    std::string object = folder;
+    std::string problem = "has no IMEX channel";
+    for (const std::string& channel : numbered_files(folder, "channel")) {
+        const int error = open_error(channel);
+        if (error == 0) return {};
+        object = channel;
+        problem = std::strerror(error);
+    }
+    const Nvml nvml(library);
+    const bool is_linked = std::ranges::any_of(topology.gpus, [&](const Gpu& gpu) {
+        return gpu.vendor == GpuVendor::nvidia && nvml.is_linked_to_other_nodes(gpu.pci);
+    });
+    if (!is_linked) return {};
+    return {warning(object,
+                    problem + ", so NCCL cannot use NVLink between nodes and ends with an error",
+                    "ask the administrator for SwitchType=switch/nvidia_imex in slurm.conf, or for "
+                    "the option NVreg_CreateImexChannel0=1 of NVIDIA's driver; with "
+                    "NCCL_MNNVL_ENABLE=0 NCCL uses the network instead")};
+}
+
+const NamedCheck nvlink_check{
+    "nvlink",
+    "NCCL can use NVLink between nodes if it connects them: an IMEX channel can be opened.",
+    [](const CheckFacts& facts) {
+        return facts.own_task->place.layout.node_count() > 1 &&
+               facts.own_task->node.topology != nullptr &&
+               !visible_gpus(*facts.environment).empty();
+    },
+    [](const CheckFacts& facts) {
+        return CheckResult{check_nvlink(*facts.environment, *facts.own_task->node.topology)};
     },
 };
 

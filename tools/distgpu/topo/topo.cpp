@@ -102,6 +102,9 @@ std::string topo_table(const NodeTopology& topology, bool colour) {
     };
     if (!topology.gpus.empty() && !topology.hcas.empty()) add_legend("Legend:", distance_legend);
     if (!topology.gpus.empty()) add_legend("GPU Legend:", gpu_legend(topology));
+    if (const std::string others = left_out_gpus(topology); !others.empty()) {
+        text += formatted("\nOther GPUs: {}\n", others);
+    }
     if (!topology.hcas.empty()) add_legend("NIC Legend:", nic_legend(topology));
     return text;
 }

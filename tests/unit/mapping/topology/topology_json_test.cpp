@@ -31,6 +31,8 @@ NodeTopology full_topology() {
     node.gpus[1].pci = "0000:16:00.0";
     node.gpus[1].partition = 5;
     node.gpus[1].vendor = GpuVendor::amd;
+    node.other_gpus = {{"0000:c1:00.0", GpuVendor::amd, "Instinct MI210"},
+                       {"0000:18:00.0", GpuVendor::intel, ""}};
     node.hcas.resize(2);
     node.hcas[0] = {
         "mlx5_0",
@@ -63,6 +65,9 @@ constexpr const char* full_text = R"({
 "gpus": [
 {"cpus":"2-3,6-7","index":0,"mig":[{"profile":"1g.18gb","uuid":"MIG-1"},{"profile":null,"uuid":"MIG-2"}],"minor":3,"model":"NVIDIA \"H200\"","numa":8,"partition":0,"pci":"0000:06:00.0","uuid":"GPU-1","vendor":"nvidia"},
 {"cpus":null,"index":1,"mig":[],"minor":null,"model":null,"numa":null,"partition":5,"pci":"0000:16:00.0","uuid":null,"vendor":"amd"}],
+"other_gpus": [
+{"model":"Instinct MI210","pci":"0000:c1:00.0","vendor":"amd"},
+{"model":null,"pci":"0000:18:00.0","vendor":"intel"}],
 "hcas": [
 {"cpus":"0-1,4-5","kind":"verbs","name":"mlx5_0","numa":0,"pci":"0000:05:00.0","ports":[{"eligible":true,"gbps":400.0,"link":"infiniband","port":1,"state":"active","why":null},{"eligible":false,"gbps":2.5,"link":"ethernet","port":2,"state":"down","why":"down"}]},
 {"cpus":null,"kind":"slingshot","name":"hsn0","numa":null,"pci":null,"ports":[{"eligible":false,"gbps":null,"link":null,"port":1,"state":null,"why":"state not known"}]}],
@@ -109,6 +114,7 @@ constexpr std::string_view valid = R"({
 "gpus": [{"index": 0, "pci": "0000:06:00.0", "partition": 0, "vendor": "nvidia", "model": "H200",
           "uuid": "GPU-1", "minor": 0, "numa": 8, "cpus": "2-3",
           "mig": [{"uuid": "MIG-1", "profile": "1g.18gb"}]}],
+"other_gpus": [{"pci": "0000:c1:00.0", "vendor": "amd", "model": "MI210"}],
 "hcas": [{"name": "mlx5_0", "pci": "0000:05:00.0", "kind": "verbs", "numa": 8, "cpus": "2-3",
           "ports": [{"port": 1, "state": "active", "link": "infiniband", "gbps": 400}]}],
 "distance": [["PIX"]]})";
@@ -141,7 +147,8 @@ TEST(ParseTopology, TakesMissingFieldsThatMayBeNull) {
     for (const std::string_view field :
          {R"("host": null, )", R"("source": "live",)", R"("model": "H200",)", R"("uuid": "GPU-1",)",
           R"("minor": 0,)", R"("state": "active", )", R"("link": "infiniband", )",
-          R"(, "gbps": 400)", R"(, "profile": "1g.18gb")",
+          R"(, "gbps": 400)", R"(, "profile": "1g.18gb")", R"(, "model": "MI210")",
+          R"("other_gpus": [{"pci": "0000:c1:00.0", "vendor": "amd", "model": "MI210"}],)",
           R"("machine": {"boot_id": "6f9b", "pci": ["0000:05:00.0"], "drivers": []},)"}) {
         const auto topology = parse_topology("file", replaced(field, ""));
         EXPECT_TRUE(topology) << field;
@@ -226,6 +233,7 @@ TEST(ParseTopology, RefusesNames) {
           R"("hcas[0].pci": )" + not_a_name},
          {R"("mlx5_0")", R"("")", R"("hcas[0].name": missing)"},
          {R"("MIG-1")", "null", R"("gpus[0].mig[0].uuid": missing)"},
+         {"0000:c1:00.0", "c1/00", R"("other_gpus[0].pci": )" + not_a_name},
          {"6f9b", "6f9b\\n", R"("machine.boot_id": not a line of text)"},
          {R"(["0000:05:00.0"])", R"([5])", R"("machine.pci": contains an invalid PCI address)"},
          {R"(["0000:05:00.0"])", R"([".."])", R"("machine.pci": contains an invalid PCI address)"},
@@ -238,13 +246,16 @@ TEST(ParseTopology, RefusesText) {
     expect_refusals({{"H200", "a\\u001b[2J", problem},
                      {"H200", "a\\u007f", problem},
                      {"H200", std::string(4097, 'x'), problem},
-                     {R"("H200")", "7", problem}});
+                     {R"("H200")", "7", problem},
+                     {"MI210", "a\\u001b[2J", R"("other_gpus[0].model": not a line of text)"}});
     EXPECT_TRUE(parse_topology("file", replaced("H200", std::string(4096, 'x'))));
 }
 
 TEST(ParseTopology, RefusesWords) {
     expect_refusals({{R"("nvidia")", R"("NVIDIA")", R"("gpus[0].vendor": unknown value)"},
                      {R"("nvidia")", "null", R"("gpus[0].vendor": missing)"},
+                     {R"("amd")", R"("ATI")", R"("other_gpus[0].vendor": unknown value)"},
+                     {R"("amd")", "null", R"("other_gpus[0].vendor": missing)"},
                      {R"("verbs")", R"("ib")", R"("hcas[0].kind": unknown value)"},
                      {R"("active")", R"("up")", R"("hcas[0].ports[0].state": unknown value)"},
                      {R"("infiniband")", R"("IB")", R"("hcas[0].ports[0].link": unknown value)"}});

@@ -1,10 +1,11 @@
 /* Stands in for NVIDIA's management library: a GPU at 0000:06:00.0 with three places for MIG
- * instances, of which the middle one is free, and one at 0000:07:00.0. Anything else fails, as the
- * library does. */
+ * instances, of which the middle one is free, one at 0000:07:00.0, and one at 0000:09:00.0. NVLink
+ * connects the first to its own node alone, the second to other nodes, and the third is about to.
+ * Anything else fails, as the library does. */
 #include <stdio.h>
 #include <string.h>
 
-static int gpu, second, instances[3];
+static int gpu, second, third, instances[3];
 static int sessions;
 
 int nvmlInit_v2(void) {
@@ -22,8 +23,10 @@ int fake_nvml_sessions(void) {
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* address, void** device) {
-    *device = strcmp(address, "0000:07:00.0") == 0 ? &second : &gpu;
-    return strcmp(address, "0000:06:00.0") == 0 || *device == &second ? 0 : 6;
+    *device = strcmp(address, "0000:07:00.0") == 0   ? &second
+              : strcmp(address, "0000:09:00.0") == 0 ? &third
+                                                     : &gpu;
+    return strcmp(address, "0000:06:00.0") == 0 || *device != &gpu ? 0 : 6;
 }
 
 int nvmlDeviceGetMemoryInfo(void* device, unsigned long long* memory) {
@@ -38,6 +41,20 @@ int nvmlDeviceGetUtilizationRates(void* device, unsigned* percent) {
     percent[0] = 97;                  /* GPU */
     percent[1] = 12;                  /* memory */
     return device == &second ? 0 : 3; /* of one with MIG there is none */
+}
+
+struct fabric {
+    unsigned char uuid[16];
+    int status;
+    unsigned clique;
+    unsigned char state;
+};
+
+int nvmlDeviceGetGpuFabricInfo(void* device, struct fabric* fabric) {
+    memset(fabric, 0, sizeof *fabric);
+    fabric->uuid[15] = device == &gpu ? 0 : 7;
+    fabric->state = device == &third ? 2 : 3; /* in progress, completed */
+    return 0;
 }
 
 int nvmlDeviceGetMaxMigDeviceCount(void* device, unsigned* count) {

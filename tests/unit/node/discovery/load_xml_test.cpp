@@ -79,13 +79,52 @@ TEST(LoadXmlGpus, AreDisplayDevicesOfGpuMakers) {
     }
     EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", "1200", "1002:74a0"))),
                 ElementsAre("0000:06:00.0"));
-    // Management controllers' screens, a NIC, and accelerators of others than AMD.
+    // Management controllers' screens, a NIC, and accelerators of others than AMD, as an FPGA.
     for (const auto& [pci_class, ids] :
          {std::pair{"0300", "1a03:2000"}, std::pair{"0300", "102b:2000"},
           std::pair{"0200", "10de:2335"}, std::pair{"1200", "8086:7d1d"},
-          std::pair{"1200", "10de:2335"}}) {
+          std::pair{"1200", "10de:2335"}, std::pair{"1200", "10ee:500c"}}) {
         EXPECT_THAT(addresses(load_with_io(pci("0000:06:00.0", pci_class, ids))), IsEmpty()) << ids;
     }
+}
+
+TEST(LoadXmlGpus, AreNotTheMainboardsScreen) {
+    const auto found = [](const std::string& address, const char* pci_class, const char* ids) {
+        return addresses(load_with_io(pci(address, pci_class, ids)));
+    };
+    for (const char* ati : {"1002:4752", "1002:5159", "1002:515e", "1002:5969"}) {
+        EXPECT_THAT(found("0000:01:03.0", "0300", ati), IsEmpty()) << ati;
+    }
+    EXPECT_THAT(found("0000:00:02.0", "0300", "8086:3e96"), IsEmpty());
+    // In a virtual machine a data center GPU may have this place, and elsewhere a VGA device is a
+    // card of its own.
+    EXPECT_THAT(found("0000:00:02.0", "0380", "8086:56c0"), ElementsAre("0000:00:02.0"));
+    for (const char* address : {"0001:00:02.0", "0000:03:02.0", "0000:00:03.0"}) {
+        EXPECT_THAT(found(address, "0300", "8086:56a0"), ElementsAre(address));
+    }
+    // Nor where it would come before another vendor's GPUs.
+    EXPECT_THAT(addresses(load_with_io(pci("0000:01:03.0", "0300", "1002:515e") +
+                                       pci("0000:18:00.0", "0380", "8086:0bd5"))),
+                ElementsAre("0000:18:00.0"));
+}
+
+TEST(LoadXmlGpus, OfOtherVendorsAreNamed) {
+    const std::string amd = pci("0000:c1:00.0", "0380", "1002:740f", info("PCIDevice", "MI210"));
+    const NodeTopology node = load_with_io(
+        pci("0000:c2:00.0", "1200", "1002:74a0",
+            os_device("rsmi0", gpu_type, "", "RSMI") + os_device("rsmi1", gpu_type, "", "RSMI")) +
+            amd + pci("0000:18:00.0", "0380", "8086:0bd5"),
+        nvidia("0000:81:00.0"));
+    EXPECT_THAT(addresses(node), ElementsAre("0000:81:00.0"));
+    // A divided GPU is one.
+    EXPECT_THAT(node.other_gpus, ElementsAre(OtherGpu{"0000:c1:00.0", GpuVendor::amd, "MI210"},
+                                             OtherGpu{"0000:c2:00.0", GpuVendor::amd, ""},
+                                             OtherGpu{"0000:18:00.0", GpuVendor::intel, ""}));
+    EXPECT_THAT(load_with_io(amd).other_gpus, IsEmpty());
+    // It drives a screen.
+    EXPECT_THAT(
+        load_with_io(nvidia("0000:81:00.0") + pci("0000:c1:00.0", "0300", "1002:164e")).other_gpus,
+        IsEmpty());
 }
 
 TEST(LoadXmlGpus, AreOfOneMaker) {
