@@ -85,7 +85,7 @@ TEST(CheckList, AppliesWhereThereIsSomethingToLookAt) {
     own.node.topology = std::make_unique<const NodeTopology>();
     EXPECT_EQ(
         applying({{"NCCL_IB_DISABLE", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}, std::move(own), {0}),
-        "variables cpus limits gpus memory nvlink names nodes network");
+        "variables cpus limits gpus memory nvlink fabric names nodes network");
 }
 
 }  // namespace
