@@ -117,11 +117,12 @@ std::optional<Error> mismatch(const StepLayout& layout, const NodeIdentity& iden
 // the layout is not that of the tasks that Slurm started.
 Result<StepLayout> find_layout(spank_t spank, const NodeIdentity& identity, SentStep& sent,
                                std::optional<Result<StepLayout>> answer) {
+    const bool is_derived = sent.derived && !answer;
     if (answer || sent.layout) {
         auto layout = answer ? *std::move(answer) : Result<StepLayout>(*std::move(sent.layout));
         if (!layout) return layout;
-        auto error = sent.derived && !answer ? derived_mismatch(spank, *layout, identity)
-                                             : mismatch(*layout, identity);
+        auto error =
+            is_derived ? derived_mismatch(spank, *layout, identity) : mismatch(*layout, identity);
         if (error) return *std::move(error);
         return layout;
     }

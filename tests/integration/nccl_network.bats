@@ -26,7 +26,7 @@ setup_file() {
 # The line about the network, and the finding.
 check_with() { # FOLDER [VARIABLE=VALUE...]
     run submit env LD_LIBRARY_PATH="$SCRATCH/$1" "${@:2}" \
-        srun -N2 -n2 --distgpu=pytorch,gpus=keep ./distgpu check --only fabric
+        srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch,gpus=keep ./distgpu check --only fabric
     echo "$output"
 }
 
@@ -70,10 +70,10 @@ sockets='NCCL between nodes: sockets over eth0 (no plugin for EFA)'
 }
 
 @test "the key check loads the plugin too, in the task's environment" {
-    run submit env LD_LIBRARY_PATH="$SCRATCH/none" srun -N2 -n2 --distgpu=pytorch,check=warn true
+    run submit env LD_LIBRARY_PATH="$SCRATCH/none" srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch,check=warn true
     echo "$output"
     [[ $output == *'libnccl-net.so: not found, so NCCL uses sockets'* ]]
-    run submit env LD_LIBRARY_PATH="$SCRATCH/GOOD" srun -N2 -n2 --distgpu=pytorch,check=warn true
+    run submit env LD_LIBRARY_PATH="$SCRATCH/GOOD" srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch,check=warn true
     echo "$output"
     [[ $output != *libnccl-net.so* ]]
 }
@@ -87,7 +87,7 @@ sockets='NCCL between nodes: sockets over eth0 (no plugin for EFA)'
             ip addr add 172.19.0.1/16 dev br-05ab; ip link set br-05ab up"
     done
     check_interfaces() { # VALUE
-        run submit env NCCL_SOCKET_IFNAME="$1" srun -N2 -n2 --distgpu=pytorch \
+        run submit env NCCL_SOCKET_IFNAME="$1" srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch,gpus=keep \
             ./distgpu check --only fabric,interfaces,network
         echo "$output"
         [[ $output != *--exclude* ]]

@@ -115,28 +115,6 @@ asks_for_layout='> STEP_LAYOUT user'
     on login sed -i '/^ResumeProgram/d' /etc/slurm/slurm.conf
 }
 
-# As an administrator does who moves a node; srun's slurm.conf still has the old address.
-move_node01() { # OLD NEW
-    on node01 sh -c "ip address delete $1/16 dev eth0; ip address add $2/16 dev eth0"
-    on login scontrol update NodeName=node01 NodeAddr="$2"
-}
-
-@test "an address that is no longer the node's is refused, and found with SLURM_DISTGPU_ASK=1" {
-    [[ $(slurmd -V) != *' 22.05.'* ]] || skip "srun itself goes to the address in slurm.conf"
-    choose "$plain"
-    local step=(srun -N2 -n2 -w 'node[01-02]' --distgpu=pytorch sh -c 'echo $MASTER_ADDR')
-    move_node01 10.77.1.1 10.77.1.99
-    run submit "${step[@]}"
-    local refused="$status $output"
-    run submit env SLURM_DISTGPU_ASK=1 "${step[@]}"
-    move_node01 10.77.1.99 10.77.1.1
-    echo "$refused"
-    echo "$output"
-    [[ $refused == [1-9]*'distgpu: NodeAddr 10.77.1.1 of node01: in srun'*'; start the step again with SLURM_DISTGPU_ASK=1'* ]]
-    [ "$status" -eq 0 ]
-    [ "$(distgpu_free_lines | sort -u)" = 10.77.1.99 ]
-}
-
 # bats test_tags=short
 @test "a step without it: none" {
     choose "$plain"

@@ -270,7 +270,7 @@ FoundGpus find_gpus(const HwlocMachine& machine) {
                 found.gpus.push_back({std::move(each), candidate.pci_device});
             }
         } else if (candidate.pci_device->attr->pcidev.class_id != vga) {
-            // A VGA device beside another vendor's GPUs drives a screen.
+            // A VGA device, next to GPUs of another vendor, drives a screen.
             found.others.push_back({pci_name(candidate.address), candidate.vendor,
                                     std::move(identified.front().model)});
         }

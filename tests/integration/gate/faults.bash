@@ -9,6 +9,11 @@ gate_cluster_up() { # NODES [SANDBOX_UP_ARGUMENT...]
     local node
     nodes=$1
     cluster_up --nodes "$@" --gpus 2
+    # With what NCCL needs for Slingshot, in every step.
+    mkdir "$SCRATCH/nccl"
+    cc -std=gnu11 -shared -fPIC -o "$SCRATCH/nccl/libnccl-net.so" \
+        "$root/tests/integration/nccl_network/net_plugin.c"
+    export LD_LIBRARY_PATH=$SCRATCH/nccl
     null_gpus 2
     for node in $(node_names); do
         "$sandbox" link --name "$CLUSTER" slow "$node" 100mbit

@@ -32,5 +32,7 @@ struct {
 } ncclNetPlugin_v8 = {"AWS Libfabric", start, count_devices};
 
 #ifdef SLOW
-__attribute__((constructor)) static void hang(void) { sleep(1000); }
+__attribute__((constructor)) static void hang(void) {
+    sleep(1000);
+}
 #endif

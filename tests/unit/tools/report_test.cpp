@@ -110,7 +110,8 @@ const Handshake step{
     Secret::parse("000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f")};
 
 Report report(std::uint32_t rank) {
-    return {rank, 1, "0-3", 2, "eth0", "mlx5_0:1 400 Gb/s", "", "n1:2000", {warning("a", "b", "c")}};
+    return {
+        rank, 1, "0-3", 2, "eth0", "mlx5_0:1 400 Gb/s", "", "n1:2000", {warning("a", "b", "c")}};
 }
 
 TEST(Report, IsReadAsItWasWritten) {

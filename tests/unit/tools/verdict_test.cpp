@@ -124,7 +124,16 @@ TEST(CompareVisibleGpus, WhoSharesByPlanIsNot) {
 }
 
 Report report(std::uint32_t rank) {
-    return {rank, rank / 2, rank % 2 == 0 ? "0-1" : "4-5", 2, "eth0", "", "sockets over eth0 (no InfiniBand or RoCE)", "n1:2000", {}, {}};
+    return {rank,
+            rank / 2,
+            rank % 2 == 0 ? "0-1" : "4-5",
+            2,
+            "eth0",
+            "",
+            "sockets over eth0 (no InfiniBand or RoCE)",
+            "n1:2000",
+            {},
+            {}};
 }
 
 std::vector<Report> all() {

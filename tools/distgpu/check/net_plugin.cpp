@@ -23,6 +23,8 @@ struct NetInterface {
     int (*devices)(int* count);
 };
 
+// NCCL's logger has the arguments of printf(3).
+// NOLINTNEXTLINE(cert-dcl50-cpp)
 void no_log(int /*level*/, unsigned long /*flags*/, const char* /*file*/, int /*line*/,
             const char* /*format*/, ...) {}
 int no_profile(void** /*handle*/, int /*type*/, void* /*parent*/, std::int64_t /*id*/,
@@ -53,7 +55,7 @@ NetPlugin load(const std::string& file, const Environment& environment, Deadline
     for (const std::string& name : environment.names()) {
         const bool is_passed = std::ranges::any_of(
             passed_variables, [&](std::string_view start) { return name.starts_with(start); });
-        if (is_passed) words.push_back(formatted("{}={}", name, environment.text(name.c_str())));
+        if (is_passed) words.push_back(formatted("{}={}", name, environment.text(name)));
     }
     words.insert(words.end(), {own_program_path(), "check", "--load-plugin", file});
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());

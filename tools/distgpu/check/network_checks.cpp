@@ -174,6 +174,11 @@ bool has_other_nodes(const CheckFacts& facts) {
     return facts.own_task->place.layout.node_count() > 1;
 }
 
+// Without them nothing uses NCCL.
+bool has_gpus(const CheckFacts& facts) {
+    return visible_gpu_count(*facts.environment, facts.own_task->node.topology.get()) > 0;
+}
+
 bool may_use_verbs(const CheckFacts& facts) {
     return facts.own_task->node.topology != nullptr &&
            facts.environment->get("NCCL_IB_DISABLE") != "1";
@@ -236,7 +241,7 @@ const NamedCheck fabric_check{
             check = check_fabric(*facts.own_task->node.topology, fabric_access(),
                                  facts.environment->text("NCCL_IB_HCA"));
         }
-        if (has_other_nodes(facts)) add_network(check, facts);
+        if (has_other_nodes(facts) && has_gpus(facts)) add_network(check, facts);
         return check;
     },
 };

@@ -166,10 +166,10 @@ HostList nodes_to_exclude(const StepLayout& layout, const std::vector<SharedFind
     for (const SharedFinding& shared : findings) {
         const Finding& finding = shared.finding;
         // The job's own settings would be wrong on other nodes too.
-        const bool is_of_job = finding.check == variables_check.name ||
-                               finding.check == ports_check.name ||
-                               finding.error.object == visible_gpus_object ||
-                               finding.error.object == interface_variable;
+        const bool is_of_job =
+            finding.check == variables_check.name || finding.check == ports_check.name ||
+            finding.error.object == visible_gpus_object ||
+            (finding.error.object == interface_variable && finding.check == network_check.name);
         if (!is_fatal(finding) || is_of_job) continue;
         const Nodes nodes = nodes_of(shared.ranks, layout);
         if (nodes.size() < layout.node_count()) excluded.insert(nodes.begin(), nodes.end());

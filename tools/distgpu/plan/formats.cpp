@@ -184,6 +184,10 @@ Result<Done> write_plan_table(const PlanInput& input, bool colour, const Writer&
                              return write(text);
                          })
         .and_then([&](const Warnings& warnings) -> Result<Done> {
+            if (!input.network.empty()) {
+                auto written = write(formatted("NCCL between nodes: {}\n", input.network));
+                if (!written) return written;
+            }
             for (const std::string& line : warnings) {
                 if (auto written = write(styled(colour, "33", line) + "\n"); !written) {
                     return written;

@@ -53,7 +53,8 @@ struct PlanInput {
     Request request;  // its framework is set
     Shape shape;
     StepId step{};
-    Warnings warnings{};  // about the step
+    Warnings warnings{};    // about the step
+    std::string network{};  // of NCCL between nodes, if a plugin decides; or empty
     StepFacts facts{};
     // Plan only this node or this rank; at most one of the two is set.
     std::optional<NodeIndex> node{};

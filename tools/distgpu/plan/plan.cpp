@@ -157,14 +157,13 @@ ExitCode write_plan(const Arguments& arguments, PlanInput input) {
     return report_error(done.error(), has_output ? ExitCode::environment : ExitCode::usage);
 }
 
-// Of a fabric that NCCL itself cannot use; nullopt if there is none.
-std::optional<std::string> plugin_network_note(const Shape& shape) {
+// What NCCL takes between nodes with a fabric that it cannot use itself; empty if there is none.
+std::string plugin_network(const Shape& shape) {
     const NodeTopology* const topology = shape.topologies.of(rank0_node(shape.layout));
-    if (topology == nullptr || shape.layout.node_count() == 1) return std::nullopt;
+    if (topology == nullptr || shape.layout.node_count() == 1) return "";
     const NetPlugin unknown{.file = "", .is_unknown = true};
     const NcclNetwork network = nccl_network(EnvironmentCopy(), {{unknown}, "", {}, topology});
-    if (network.kind != NcclNetwork::Kind::libfabric) return std::nullopt;
-    return "distgpu: NCCL between nodes: " + network.text;
+    return network.kind == NcclNetwork::Kind::libfabric ? network.text : "";
 }
 
 // Makes the plan's input from the layout that Slurm would use. Returns nullopt if it has reported
@@ -188,7 +187,7 @@ std::optional<PlanInput> make_input(const Arguments& arguments, Request request,
     PlanInput input{std::move(request), *std::move(shape)};
     input.order_text = std::move(layout->text);
     if (const auto& error = input.shape.gpus_warning) input.warnings.insert(error->message());
-    if (auto note = plugin_network_note(input.shape)) input.warnings.insert(*std::move(note));
+    input.network = plugin_network(input.shape);
     return input;
 }
 
