@@ -101,6 +101,7 @@ sockets='NCCL between nodes: sockets over eth0 (no plugin for EFA)'
     check_interfaces '^docker'
     local loopback=$output
     check_interfaces '=eth0'
+    [[ $output == *$'\nNCCL between nodes: sockets over eth0 (no plugin for EFA)\n'* ]]
     for node in 1 2; do
         on "node0$node" sh -c 'ip link delete eth0.2093; ip link delete br-05ab'
     done
