@@ -62,7 +62,9 @@ NetPlugin load(const std::string& file, const Environment& environment, Deadline
     auto text = run_command(words, std::max(left, std::chrono::milliseconds(1)));
     NetPlugin plugin{.file = file};
     if (text) {
-        plugin.name = trimmed(*text);
+        // The plugin itself may print before.
+        const std::string_view lines = trimmed(*text);
+        plugin.name = printable(lines.substr(lines.rfind('\n') + 1));
         return plugin;
     }
     plugin.problem = text.error().problem;
