@@ -44,8 +44,9 @@ std::optional<std::string> mismatch(const MachineIdentity& saved, const MachineR
     if (!now) return now.error().cause();
     if (saved.boot_id != now->boot_id) return "saved before the last boot, or on another machine";
     if (saved.pci != now->pci) return "PCI devices have changed since it was saved";
-    if (!std::ranges::includes(saved.drivers, now->drivers))
+    if (!std::ranges::includes(saved.drivers, now->drivers)) {
         return "drivers were loaded after it was saved";
+    }
     return std::nullopt;
 }
 

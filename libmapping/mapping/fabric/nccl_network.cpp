@@ -26,12 +26,9 @@ std::string plugin_fabric(const NodeTopology* topology) {
 }
 
 std::string remedy_for(const std::string& fabric) {
-    if (fabric == "EFA" || fabric == "Slingshot") {
-        return "load the module with aws-ofi-nccl, whose folder belongs in LD_LIBRARY_PATH, or "
-               "install "
-               "it in the image";
-    }
-    return "correct NCCL_NET_PLUGIN, or unset it";
+    if (fabric.empty()) return "correct NCCL_NET_PLUGIN, or unset it";
+    return "load the module with aws-ofi-nccl, whose folder belongs in LD_LIBRARY_PATH, or "
+           "install it in the image";
 }
 
 // Of a plugin that should work; nullopt if there is nothing to say.

@@ -35,7 +35,7 @@ namespace {
 // 4 MiB.
 constexpr std::uint64_t min_memlock = std::uint64_t{64} << 20U;
 
-// Of those that NCCL would use.
+// How many of the interfaces that NCCL would use are tried.
 constexpr std::size_t max_tried_interfaces = 8;
 
 constexpr std::string_view socket_fallback = "NCCL falls back to sockets";
