@@ -4,6 +4,7 @@
 #include "base/values.h"
 #include "node/machine.h"
 
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
@@ -70,21 +71,13 @@ void print_to_user(const std::string& line) {
     slurm_spank_log("%s", line.c_str());
 }
 
-// nullopt if unset, or longer than a variable of a process can be.
+// Searches the environment itself: spank_getenv() copies into a buffer whose size the caller guesses.
 std::optional<std::string> StepVariables::get(const std::string& name) const {
-    std::string value(256, '\0');
-    // Linux refuses an argument string of more than 128 KiB, but an environment that srun sends may
-    // contain a longer one. The limit is above any real value.
-    constexpr std::size_t max_size = std::size_t{1} << 18U;
-    while (value.size() <= max_size) {
-        const spank_err_t rc =
-            spank_getenv(spank_, name.c_str(), value.data(), static_cast<int>(value.size()));
-        if (rc == ESPANK_SUCCESS) {
-            value.resize(value.find('\0'));
-            return value;
+    for (char** next = environment(); next != nullptr && *next != nullptr; ++next) {
+        const char* const variable = *next;
+        if (std::strncmp(variable, name.c_str(), name.size()) == 0 && variable[name.size()] == '=') {
+            return variable + name.size() + 1;
         }
-        if (rc != ESPANK_NOSPACE) return std::nullopt;
-        value.resize(value.size() * 4);
     }
     return std::nullopt;
 }
@@ -101,14 +94,18 @@ void StepVariables::unset(const std::string& name) {
 }
 
 std::vector<std::string> StepVariables::names() const {
-    char** environment = nullptr;
     std::vector<std::string> result;
-    if (spank_get_item(spank_, S_JOB_ENV, &environment) != ESPANK_SUCCESS) return result;
-    for (; environment != nullptr && *environment != nullptr; ++environment) {
-        const std::string_view variable = *environment;
+    for (char** next = environment(); next != nullptr && *next != nullptr; ++next) {
+        const std::string_view variable = *next;
         result.emplace_back(variable.substr(0, variable.find('=')));
     }
     return result;
+}
+
+char** StepVariables::environment() const {
+    char** environment = nullptr;
+    const spank_err_t rc = spank_get_item(spank_, S_JOB_ENV, &environment);
+    return rc == ESPANK_SUCCESS ? environment : nullptr;
 }
 
 std::string process_variable(const char* variable) {

@@ -53,6 +53,8 @@ class StepVariables : public Environment {
     std::vector<std::string> names() const override;
 
   private:
+    char** environment() const;  // ends with a null pointer; itself null if Slurm does not have it
+
     spank_t spank_;
 };
 

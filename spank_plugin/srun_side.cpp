@@ -161,6 +161,7 @@ Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
         remove_inherited_ranks();
         return Outcome::ok;
     }
+    command_line_ = own_command_line();
     const PlugstackArguments site = parse_plugstack_arguments(arguments);
     if (site.site_switch != SiteSwitch::on) return switch_off(site.site_switch, spec);
     if (!request_.fail) request_.fail = site.fail;
@@ -171,18 +172,15 @@ Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
     if (!list) return refuse(list.error());
     order_list_ = *std::move(list);
-    const std::vector<std::string> command_line = own_command_line();
-    const SlurmOptions options = srun_options(command_line);
-    const auto bad_port = bad_exported_port(request_, command_line, options);
+    const SlurmOptions options = srun_options(command_line_);
+    const auto bad_port = bad_exported_port(request_, command_line_, options);
     if (bad_port) return refuse(*bad_port);
-    set_request_variables(spec, command_line, options);
+    set_request_variables(spec, options);
     return Outcome::ok;
 }
 
 // Called before Slurm copies the environment for each component.
-void SrunSide::set_request_variables(const std::string& spec,
-                                     const std::vector<std::string>& command_line,
-                                     const SlurmOptions& options) {
+void SrunSide::set_request_variables(const std::string& spec, const SlurmOptions& options) {
     remove_replaced_variables();
     setenv(spec_variable, spec.c_str(), 1);
     // Set here, because only the first component of a heterogeneous step gets what
@@ -199,7 +197,7 @@ void SrunSide::set_request_variables(const std::string& spec,
     // In a heterogeneous step the choice of one component applies to all.
     const bool binds_cpus = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
     set_or_unset(cpu_bind_variable, binds_cpus ? "1" : "");
-    set_placeholder_address(*request_.framework, command_line, options);
+    set_placeholder_address(*request_.framework, command_line_, options);
     // Read now, because srun later sets SLURM_NTASKS for its own allocation too.
     inherits_ntasks_ = !process_variable("SLURM_NTASKS").empty();
     allocated_nodes_ = ProcessEnvironment().number("SLURM_JOB_NUM_NODES").value_or(0);
@@ -212,7 +210,7 @@ void SrunSide::set_request_variables(const std::string& spec,
 Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
     const Error error = switched_off_error(site_switch, spec, "on this cluster");
     request_ = Request{};
-    if (starts_mpi_daemon(own_command_line())) return Outcome::ok;
+    if (starts_mpi_daemon(command_line_)) return Outcome::ok;
     if (site_switch == SiteSwitch::refused) return refuse(error);
     runs_unprepared_ = true;
     print_to_user(error.message());
@@ -238,7 +236,7 @@ Outcome SrunSide::on_local_user_init(spank_t spank) {
     step.job = *job;
     step.step = *step_id;
     step.plugin_file = own_plugin_file();
-    const SlurmOptions options = srun_options(own_command_line(), program.size());
+    const SlurmOptions options = srun_options(command_line_, program.size());
     step.cpu_bind = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
     step.gpus = requested_gpus(options).value_or(0);
     step.debugger = is_debugged();

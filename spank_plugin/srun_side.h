@@ -69,9 +69,7 @@ class SrunSide {
     Outcome on_exit();
 
   private:
-    void set_request_variables(const std::string& spec,
-                               const std::vector<std::string>& command_line,
-                               const SlurmOptions& options);
+    void set_request_variables(const std::string& spec, const SlurmOptions& options);
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void remove_inherited_ranks();
     void restore_or_report_inherited_ranks(spank_t spank);
@@ -88,6 +86,7 @@ class SrunSide {
     std::optional<std::string> spec_;  // nullopt while no component has a SPEC
     bool runs_unprepared_ = false;     // requested, but the administrator has set off=run
     Request request_;
+    std::vector<std::string> command_line_;  // srun's own
     RankOrder default_order_;       // the administrator's
     HostList order_list_;           // the nodes that the user's order names; empty if none
     bool tried_secret_ = false;     // has drawn the secret, or failed to

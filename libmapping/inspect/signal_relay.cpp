@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 
 namespace distgpu {
 namespace {
@@ -40,9 +41,15 @@ SignalRelay::SignalRelay(const sigset_t& signals) {
     Pipe pipe = make_pipe(O_CLOEXEC | O_NONBLOCK);
     if (!pipe.is_open()) return;
     const pid_t parent = getpid();
-    const pid_t witness = fork();
-    if (witness == 0) run_witness(signals, parent, pipe.write.fd());
-    if (witness > 0) witness_pipe_ = std::move(pipe.read);
+    witness_ = fork();
+    if (witness_ == 0) run_witness(signals, parent, pipe.write.fd());
+    if (witness_ > 0) witness_pipe_ = std::move(pipe.read);
+}
+
+SignalRelay::~SignalRelay() {
+    // Otherwise it has ended, and another process may have its number.
+    const bool is_running = witness_ > 0 && waitpid(witness_, nullptr, WNOHANG) == 0;
+    if (is_running && kill(witness_, SIGKILL) == 0) waitpid(witness_, nullptr, 0);
 }
 
 void SignalRelay::add_to(std::vector<pollfd>& waiting) const {

@@ -26,6 +26,11 @@ class SignalRelay {
     // Blocks `signals` and SIGCHLD to read them from a descriptor, and starts the witness, which
     // ends with this process at the latest.
     explicit SignalRelay(const sigset_t& signals);
+    // Waits for the witness's end: if slurmstepd finds a process of the step when its last task has
+    // ended, it waits a second for it.
+    ~SignalRelay();
+    SignalRelay(const SignalRelay&) = delete;
+    SignalRelay& operator=(const SignalRelay&) = delete;
 
     int fd() const { return signal_fd_.fd(); }
     void add_to(std::vector<pollfd>& waiting) const;
@@ -54,6 +59,7 @@ class SignalRelay {
 
     UniqueFd signal_fd_;
     UniqueFd witness_pipe_;
+    pid_t witness_ = -1;
     std::vector<Signal> pending_;
     std::vector<Signal> witnessed_;
 };

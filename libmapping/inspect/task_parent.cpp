@@ -41,7 +41,8 @@ class TaskParent {
   public:
     TaskParent(pid_t program, std::uint32_t task) : program_(program), task_{getpid(), task} {}
 
-    [[noreturn]] void run() {
+    // Until the program and its ranks have ended; returns the program's wait status.
+    int run() {
         constexpr int pause = 100;
         // The program may have ended before SIGCHLD was blocked.
         for (reap(); !is_over(); reap()) {
@@ -55,7 +56,7 @@ class TaskParent {
             }
             for (const auto& [number, is_direct] : relay_.pop_due()) pass_on(number, is_direct);
         }
-        end_as(*wait_status_);
+        return *wait_status_;
     }
 
   private:
@@ -114,7 +115,8 @@ void be_task_parent(pid_t program, std::uint32_t task) {
     close_from(0);
     prctl(PR_SET_NAME, task_parent_name);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    TaskParent(program, task).run();
+    const int status = TaskParent(program, task).run();
+    end_as(status);
 }
 
 }  // namespace distgpu

@@ -163,11 +163,12 @@ std::optional<Error> check_address(const Request& request, const StepLayout& lay
 }
 
 bool has_address(const std::string& ip_address) {
-    for (const InterfaceAddress& each : interface_addresses()) {
-        if (without_scope(each.text) == ip_address) return true;
-    }
     const NameLookup numeric = look_up_name(ip_address, Clock::now());
-    return numeric.addresses.empty() || is_own_address(numeric.addresses.front());
+    // First the cheaper call. It fails for the address of an interface that belongs to a VRF.
+    if (numeric.addresses.empty() || is_own_address(numeric.addresses.front())) return true;
+    return std::ranges::any_of(interface_addresses(), [&](const InterfaceAddress& each) {
+        return without_scope(each.text) == ip_address;
+    });
 }
 
 std::optional<std::string> PortClaims::claim(std::uint16_t port, const std::string& step) {

@@ -85,7 +85,7 @@ bool is_network_setting(std::string_view name) {
 
 EnvironmentCopy read_launch_variables(const Environment& step) {
     const std::vector<std::string> gpus = step_gpu_variables(step);
-    const std::vector<std::string_view> settable = user_settable_variables();
+    const auto& settable = user_settable_variables();
     EnvironmentCopy launch;
     for (const std::string& name : step.names()) {
         if (name != given_variable && !is_network_setting(name) && !contains(settable, name) &&
@@ -100,7 +100,7 @@ EnvironmentCopy read_launch_variables(const Environment& step) {
 std::vector<ContainerSetting> restore_launch_variables(Environment& task,
                                                        const EnvironmentCopy& launch) {
     std::vector<ContainerSetting> settings;
-    const std::vector<std::string_view> settable = user_settable_variables();
+    const auto& settable = user_settable_variables();
     // Only the task sees the effect of srun's own --gpus-per-task and --gpu-bind.
     const bool has_own_gpus = gpu_owner(task) == GpuOwner::task;
     const std::vector<std::string> gpus =

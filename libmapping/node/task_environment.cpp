@@ -10,7 +10,6 @@
 #include "slurm/slurm_options.h"
 
 #include <algorithm>
-#include <set>
 #include <span>
 
 namespace distgpu {
@@ -55,6 +54,27 @@ bool is_rank_or_size(std::string_view name, std::string_view value) {
            value.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+std::vector<std::string_view> find_user_settable_variables() {
+    std::vector<std::string_view> names;
+    const auto add = [&](std::span<const SetVariable> variables) {
+        for (const SetVariable& variable : variables) {
+            if (!variable.users_own) continue;
+            names.push_back(variable.name);
+            if (!variable.older_name.empty()) names.push_back(variable.older_name);
+        }
+    };
+    add(common_variables());
+    add(device_variables());
+    for (const Framework* framework : frameworks()) {
+        add(framework->sets);
+        for (const Variant& variant : framework->variants) add(variant.framework->sets);
+    }
+    std::ranges::sort(names);
+    const auto repeated = std::ranges::unique(names);
+    names.erase(repeated.begin(), repeated.end());
+    return names;
+}
+
 bool is_removed(const TaskPlan& task, std::string_view name) {
     return std::none_of(task.set.begin(), task.set.end(),
                         [name](const auto& variable) { return variable.first == name; }) &&
@@ -69,22 +89,9 @@ std::string step_prefix(const Environment& environment) {
     return formatted("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
 }
 
-std::vector<std::string_view> user_settable_variables() {
-    std::set<std::string_view> names;
-    const auto add = [&](std::span<const SetVariable> variables) {
-        for (const SetVariable& variable : variables) {
-            if (!variable.users_own) continue;
-            names.insert(variable.name);
-            if (!variable.older_name.empty()) names.insert(variable.older_name);
-        }
-    };
-    add(common_variables());
-    add(device_variables());
-    for (const Framework* framework : frameworks()) {
-        add(framework->sets);
-        for (const Variant& variant : framework->variants) add(variant.framework->sets);
-    }
-    return {names.begin(), names.end()};
+const std::vector<std::string_view>& user_settable_variables() {
+    static const auto names = find_user_settable_variables();
+    return names;
 }
 
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {

@@ -11,7 +11,7 @@
 namespace distgpu {
 
 // Variables that distgpu leaves alone if the user exported them, except those of the rendezvous.
-std::vector<std::string_view> user_settable_variables();
+const std::vector<std::string_view>& user_settable_variables();
 
 // The value of a variable that the user exported: not empty, not inherited from what distgpu gave
 // the tasks of an outer step, and not the placeholder of srun (not_loaded_address).

@@ -25,7 +25,8 @@ UniqueFd open_file(const std::string& path, int flags = 0) {
 // Appends the file's contents to `text`, and stops beyond `max_size` bytes. Reads to the end,
 // because the sizes of files in /proc (0) and /sys (4096) are wrong. On failure sets errno.
 bool read_all(int fd, std::size_t max_size, std::string& text) {
-    std::array<char, 65536> block;
+    // A page, because -fstack-clash-protection touches each page of a larger one.
+    std::array<char, 4096> block;
     while (text.size() <= max_size) {
         const ssize_t count = read(fd, block.data(), block.size());
         if (count < 0 && errno == EINTR) continue;

@@ -77,6 +77,14 @@ TEST_F(TaskParentTest, EndsAsItsProgram) {
     }
 }
 
+// slurmstepd would wait a second for it.
+TEST_F(TaskParentTest, LeavesNoProcessBehind) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    end_of(start_task([] { _exit(7); }));
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+}
+
 TEST_F(TaskParentTest, ReapsAProgramThatHasEndedBeforeItLooks) {
     const pid_t task = start([] {
         const pid_t program = start([] { _exit(7); });

@@ -55,6 +55,12 @@ TEST(IsIpAddress, IsWhatNeedsNoLookup) {
     }
 }
 
+TEST(HasAddress, IsOneThatThisMachineAnswersAt) {
+    EXPECT_TRUE(has_address("127.0.0.1"));
+    EXPECT_TRUE(has_address("127.9.9.9"));  // routed here, although no interface lists it
+    EXPECT_FALSE(has_address("203.0.113.7"));
+}
+
 // ---- Addresses that the user chose for rank 0's node, compared with this machine's. All are
 // numbers or this machine's own name: nothing is looked up in the network.
 
