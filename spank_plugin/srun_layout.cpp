@@ -57,14 +57,13 @@ void SrunSide::find_addresses(SentStep& step, const HostList& hosts, NodeIndex r
     const HostList needed = needs_all ? hosts : HostList::from_names(std::array{hosts.name(rank0)});
     const HostList fixed = asks_slurmctld_ ? HostList{} : fixed_node_addresses(needed);
     step.configured = !fixed.empty();
-    if (needs_all) {
+    step.rank0_address = step.configured ? fixed.name(needs_all ? rank0 : NodeIndex{0})
+                                         : node_address(hosts.name(rank0));
+    if (!needs_all) {
+        step.node_addresses = configured_node_addresses(hosts);
+    } else {
         step.node_addresses = step.configured ? fixed : node_addresses(hosts);
-        step.rank0_address = step.configured ? fixed.name(rank0) : node_address(hosts.name(rank0));
-        return;
     }
-    step.node_addresses = configured_node_addresses(hosts);
-    step.rank0_address =
-        step.configured ? fixed.name(NodeIndex{0}) : node_address(hosts.name(rank0));
 }
 
 }  // namespace distgpu

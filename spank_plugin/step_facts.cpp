@@ -92,13 +92,17 @@ Error contradicting_variables_error(const NodeIdentity& identity) {
             "do not set Slurm's variables with --export"};
 }
 
+std::optional<Error> tasks_mismatch(const StepLayout& layout, const NodeIdentity& identity) {
+    auto error = check_size(layout, identity.size);
+    return error ? std::move(error) : check_layout(layout, identity.whole());
+}
+
 // For a layout that srun derived. A wrong one is wrong about a number of tasks, or about the names.
 std::optional<Error> derived_mismatch(spank_t spank, const StepLayout& layout,
                                       const NodeIdentity& identity) {
     const auto hosts =
         HostList::parse(StepVariables(spank).text("SLURM_STEP_NODELIST"), identity.size.nodes);
-    auto error = check_size(layout, identity.size);
-    if (!error) error = check_layout(layout, identity.whole());
+    auto error = tasks_mismatch(layout, identity);
     if (!error && (!hosts || *hosts != layout.hosts())) {
         error = Error{"node list", "not that of the step", ""};
     }
@@ -108,9 +112,7 @@ std::optional<Error> derived_mismatch(spank_t spank, const StepLayout& layout,
 
 std::optional<Error> mismatch(const StepLayout& layout, const NodeIdentity& identity) {
     // In a heterogeneous step each task compares the whole layout with its own number.
-    if (identity.heterogeneous) return std::nullopt;
-    auto error = check_size(layout, identity.size);
-    return error ? std::move(error) : check_layout(layout, identity.whole());
+    return identity.heterogeneous ? std::nullopt : tasks_mismatch(layout, identity);
 }
 
 // `answer`: that of query_layout_if_needed(). Moves the layout out of `sent`. Errors: the answer's;
