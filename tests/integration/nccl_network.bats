@@ -69,6 +69,17 @@ sockets='NCCL between nodes: sockets over eth0 (no plugin for EFA)'
     [[ $output == *'NCCL_NET=Nothing: no plugin of this name can be used, so NCCL ends; unset it'* ]]
 }
 
+@test "NCCL_TUNER_PLUGIN: a plugin that loads, and others" {
+    check_with GOOD NCCL_TUNER_PLUGIN="$SCRATCH/GOOD/libnccl-net.so"
+    [ "$status" -eq 0 ]
+    [[ $output != *TUNER* ]]
+    check_with GOOD NCCL_TUNER_PLUGIN=libnccl-ofi-tuner.so
+    [[ $output == *'NCCL_TUNER_PLUGIN=libnccl-ofi-tuner.so: not found, so NCCL does without it and does not say so; load the module'* ]]
+    [[ $output == *'EFA, by libnccl-net.so (AWS Libfabric)'* ]]
+    check_with GOOD NCCL_TUNER_PLUGIN=libm.so.6
+    [[ $output == *'NCCL_TUNER_PLUGIN=libm.so.6: has no symbol ncclTunerPlugin_v2 to v6, so NCCL does'* ]]
+}
+
 @test "the key check loads the plugin too, in the task's environment" {
     run submit env LD_LIBRARY_PATH="$SCRATCH/none" srun -N2 -n2 --gres=gpu:1 --distgpu=pytorch,check=warn true
     echo "$output"

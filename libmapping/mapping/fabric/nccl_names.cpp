@@ -52,7 +52,7 @@ std::vector<std::string> nccl_interfaces(std::string_view value,
         }
         return found;
     };
-    if (value.size() > 1) return allowed(value);
+    if (chooses_interfaces(value)) return allowed(value);
     for (const char* usual : {"ib", "^docker,lo,virbr", "docker", "lo", "virbr"}) {
         if (auto found = allowed(usual); !found.empty()) return found;
     }

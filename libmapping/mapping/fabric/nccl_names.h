@@ -37,9 +37,14 @@ class NcclNames {
     std::vector<Name> names_;
 };
 
+// Whether NCCL reads a value of NCCL_SOCKET_IFNAME at all: only one of more than one character.
+inline bool chooses_interfaces(std::string_view value) {
+    return value.size() > 1;
+}
+
 // The interfaces over which NCCL sends by sockets, the first of them also for its bootstrap.
-// `value`: of NCCL_SOCKET_IFNAME; one of a single character counts as none. `running`: those that
-// are up and have an address, in the kernel's order. Without a value: those that begin with ib,
+// `value`: of NCCL_SOCKET_IFNAME. `running`: those that are up and have an address, in the kernel's
+// order. Without a value that NCCL reads: those that begin with ib,
 // else all but docker, lo and virbr, else the first of these that is there.
 std::vector<std::string> nccl_interfaces(std::string_view value,
                                          std::span<const std::string> running);

@@ -49,22 +49,38 @@ std::optional<Error> plugin_fault(const Environment& environment, const NetworkF
                  "unset it"};
 }
 
+// `kind`: "net" or "tuner".
+std::string plugin_prefix(bool rccl, const char* kind) {
+    return formatted("{}-{}", rccl ? "librccl" : "libnccl", kind);
+}
+
+// Those in which NCCL looks for a plugin that a variable names: "ofi".
+std::vector<std::string> plugin_files(std::string_view name, const std::string& prefix) {
+    std::vector<std::string> files{std::string(name)};
+    const bool is_file = name.find('/') != std::string_view::npos ||
+                         (name.starts_with("lib") && name.ends_with(".so"));
+    if (!is_file) files.push_back(formatted("{}-{}.so", prefix, name));
+    return files;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::string>> net_plugin_files(const Environment& environment, bool rccl) {
-    const std::string prefix = rccl ? "librccl-net" : "libnccl-net";
+    const std::string prefix = plugin_prefix(rccl, "net");
     const auto given = environment.get("NCCL_NET_PLUGIN");
     if (!given) return {{prefix + ".so"}};
     if (is_same_name(*given, "none")) return {};
     std::vector<std::vector<std::string>> plugins;
     for (const std::string_view name : words_in(*given, ",")) {
-        std::vector<std::string>& files = plugins.emplace_back();
-        files.emplace_back(name);
-        const bool is_file = name.find('/') != std::string_view::npos ||
-                             (name.starts_with("lib") && name.ends_with(".so"));
-        if (!is_file) files.push_back(formatted("{}-{}.so", prefix, name));
+        plugins.push_back(plugin_files(name, prefix));
     }
     return plugins;
+}
+
+std::vector<std::string> tuner_plugin_files(const Environment& environment, bool rccl) {
+    const std::string name = environment.text("NCCL_TUNER_PLUGIN");
+    if (name.empty() || is_same_name(name, "none")) return {};
+    return plugin_files(name, plugin_prefix(rccl, "tuner"));
 }
 
 NcclNetwork nccl_network(const Environment& environment, const NetworkFacts& facts) {

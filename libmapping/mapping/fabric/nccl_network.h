@@ -14,7 +14,7 @@
 
 namespace distgpu {
 
-// What loading a plugin came to.
+// What loading a plugin for networks came to, or one that tunes NCCL.
 struct NetPlugin {
     std::string file{};       // as NCCL asks the loader for it: "libnccl-net.so"
     std::string name{};       // of its network: "AWS Libfabric"; empty if it is not usable
@@ -27,6 +27,10 @@ struct NetPlugin {
 // The plugins that NCCL tries in turn, each by the files it may be in. Empty with
 // NCCL_NET_PLUGIN=none.
 std::vector<std::vector<std::string>> net_plugin_files(const Environment& environment, bool rccl);
+
+// The files that NCCL_TUNER_PLUGIN names, in NCCL's order; empty if it names none. NCCL says nothing
+// when it uses none of them (tuner.cc).
+std::vector<std::string> tuner_plugin_files(const Environment& environment, bool rccl);
 
 struct NetworkFacts {
     std::vector<NetPlugin> plugins;       // by net_plugin_files()

@@ -1,4 +1,4 @@
-// A network plugin of NCCL, made up: what NCCL looks at when it chooses a network. With -D: BROKEN
+// A plugin of NCCL for networks that also tunes it, made up: what NCCL looks at. With -D: BROKEN
 // needs a function that no library has, EMPTY finds no device, SLOW never returns from its load.
 #include <stddef.h>
 #include <unistd.h>
@@ -30,6 +30,10 @@ struct {
     int (*init)(void* log);
     int (*devices)(int* count);
 } ncclNetPlugin_v8 = {"AWS Libfabric", start, count_devices};
+
+struct {
+    const char* name;
+} ncclTunerPlugin_v3 = {"made up"};
 
 #ifdef SLOW
 __attribute__((constructor)) static void hang(void) {

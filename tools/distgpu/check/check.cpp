@@ -33,6 +33,7 @@ struct Arguments {
     std::string variables;  // a file
     bool in_container = false;
     std::string plugin;  // to load in this process
+    bool tuner = false;  // what kind of plugin that is
     bool node = false;
 };
 
@@ -95,7 +96,10 @@ ExitCode check_node() {
 ExitCode run_check(const Arguments& arguments) {
     if (arguments.list) return print_result(list_of_checks(), ExitCode::done);
     if (arguments.node) return check_node();
-    if (!arguments.plugin.empty()) return load_net_plugin(arguments.plugin);
+    if (!arguments.plugin.empty()) {
+        return load_plugin(arguments.plugin,
+                           arguments.tuner ? PluginKind::tuner : PluginKind::net);
+    }
 
     const Deadline start = Clock::now();
     const std::chrono::seconds timeout(arguments.timeout);
@@ -184,7 +188,8 @@ Subcommand check_subcommand() {
                         {"--in-container", &arguments->in_container,
                          "Internal: these variables are of a task in a container"},
                         {"--load-plugin", &arguments->plugin,
-                         "Internal: only load this plugin of NCCL, and print its name", "FILE"}},
+                         "Internal: only load this plugin of NCCL, and print its name", "FILE"},
+                        {"--tuner", &arguments->tuner, "Internal: that plugin tunes NCCL"}},
             .run = [arguments] { return run_check(*arguments); }};
 }
 

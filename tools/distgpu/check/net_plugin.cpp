@@ -49,7 +49,8 @@ bool initialize(const NetInterface& net, int version) {
 constexpr std::array<std::string_view, 11> passed_variables{
     "LD_", "FI_", "OFI_", "NCCL_", "RCCL_", "CUDA_", "ROCR_", "HIP_", "UCX_", "RDMAV_", "MLX5_"};
 
-NetPlugin load(const std::string& file, const Environment& environment, Deadline deadline) {
+NetPlugin load(const std::string& file, const Environment& environment, Deadline deadline,
+               PluginKind kind) {
     // A program that env starts gets them, and not this one.
     std::vector<std::string> words{"/usr/bin/env"};
     for (const std::string& name : environment.names()) {
@@ -58,6 +59,7 @@ NetPlugin load(const std::string& file, const Environment& environment, Deadline
         if (is_passed) words.push_back(formatted("{}={}", name, environment.text(name)));
     }
     words.insert(words.end(), {own_program_path(), "check", "--load-plugin", file});
+    if (kind == PluginKind::tuner) words.emplace_back("--tuner");
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     auto text = run_command(words, std::max(left, std::chrono::milliseconds(1)));
     NetPlugin plugin{.file = file};
@@ -75,43 +77,71 @@ NetPlugin load(const std::string& file, const Environment& environment, Deadline
     return plugin;
 }
 
+NetPlugin load_first(const std::vector<std::string>& files, const Environment& environment,
+                     Deadline deadline, PluginKind kind) {
+    NetPlugin plugin;
+    for (const std::string& file : files) {
+        plugin = load(file, environment, deadline, kind);
+        if (!plugin.is_missing) break;
+    }
+    return plugin;
+}
+
+struct FoundInterface {
+    const void* address = nullptr;
+    int version = 0;
+};
+
+// The newest of these versions that the plugin has.
+FoundInterface find_interface(void* library, const char* symbol, int oldest, int newest) {
+    for (int version = newest; version >= oldest; --version) {
+        const void* const found = dlsym(library, formatted("{}_v{}", symbol, version).c_str());
+        if (found != nullptr) return {found, version};
+    }
+    return {};
+}
+
 }  // namespace
 
 std::vector<NetPlugin> load_net_plugins(const Environment& environment, bool rccl,
                                         Deadline deadline) {
     std::vector<NetPlugin> plugins;
     for (const std::vector<std::string>& files : net_plugin_files(environment, rccl)) {
-        NetPlugin plugin;
-        for (const std::string& file : files) {
-            plugin = load(file, environment, deadline);
-            if (!plugin.is_missing) break;
-        }
-        plugins.push_back(std::move(plugin));
+        plugins.push_back(load_first(files, environment, deadline, PluginKind::net));
     }
     return plugins;
 }
 
-ExitCode load_net_plugin(const std::string& file) {
+std::optional<NetPlugin> load_tuner_plugin(const Environment& environment, bool rccl,
+                                           Deadline deadline) {
+    const std::vector<std::string> files = tuner_plugin_files(environment, rccl);
+    if (files.empty()) return std::nullopt;
+    return load_first(files, environment, deadline, PluginKind::tuner);
+}
+
+ExitCode load_plugin(const std::string& file, PluginKind kind) {
     const auto failed = [&](const std::string& problem) {
         print_error_line(problem);
         return ExitCode::check_failed;
     };
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return failed(dlerror());
-    constexpr int newest = 11;
-    constexpr int oldest = 6;
-    for (int version = newest; version >= oldest; --version) {
-        const auto* const net = static_cast<const NetInterface*>(
-            dlsym(library, formatted("ncclNetPlugin_v{}", version).c_str()));
-        if (net == nullptr) continue;
-        int devices = 0;
-        if (!initialize(*net, version)) return failed(formatted("{} does not start", net->name));
-        if (net->devices(&devices) != 0 || devices <= 0) {
-            return failed(formatted("{} finds no device", net->name));
-        }
-        return print_result(formatted("{}\n", net->name), ExitCode::done);
+    if (kind == PluginKind::tuner) {
+        // Each version begins with the plugin's name.
+        const auto* const name = static_cast<const char* const*>(
+            find_interface(library, "ncclTunerPlugin", 2, 6).address);
+        if (name == nullptr) return failed("has no symbol ncclTunerPlugin_v2 to v6");
+        return print_result(formatted("{}\n", *name), ExitCode::done);
     }
-    return failed("has no symbol ncclNetPlugin_v6 to v11");
+    const FoundInterface found = find_interface(library, "ncclNetPlugin", 6, 11);
+    const auto* const net = static_cast<const NetInterface*>(found.address);
+    if (net == nullptr) return failed("has no symbol ncclNetPlugin_v6 to v11");
+    int devices = 0;
+    if (!initialize(*net, found.version)) return failed(formatted("{} does not start", net->name));
+    if (net->devices(&devices) != 0 || devices <= 0) {
+        return failed(formatted("{} finds no device", net->name));
+    }
+    return print_result(formatted("{}\n", net->name), ExitCode::done);
 }
 
 }  // namespace distgpu

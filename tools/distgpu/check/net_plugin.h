@@ -1,5 +1,5 @@
-// Loads NCCL's network plugins as the task's NCCL would: in its environment, as its user, in a
-// child process, because a plugin may hang or crash.
+// Loads NCCL's plugins as the task's NCCL would: in its environment, as its user, in a child
+// process, because a plugin may hang or crash.
 #pragma once
 
 #include "base/environment.h"
@@ -13,8 +13,14 @@ namespace distgpu {
 std::vector<NetPlugin> load_net_plugins(const Environment& environment, bool rccl,
                                         Deadline deadline);
 
-// `distgpu check --load-plugin FILE`, the child: loads the plugin, has it look for its devices, and
-// prints the name of its network. Errors: as NCCL would find them.
-ExitCode load_net_plugin(const std::string& file);
+// The first of tuner_plugin_files() that there is; nullopt if the task names none.
+std::optional<NetPlugin> load_tuner_plugin(const Environment& environment, bool rccl,
+                                           Deadline deadline);
+
+// `distgpu check --load-plugin FILE`, the child: loads a plugin for networks, has it look for its
+// devices, and prints the name of its network; or loads one that tunes NCCL, and prints its name.
+// Errors: as NCCL would find them.
+enum class PluginKind { net, tuner };
+ExitCode load_plugin(const std::string& file, PluginKind kind);
 
 }  // namespace distgpu

@@ -100,7 +100,7 @@ std::string communication_address(const Environment& environment,
                                   const std::vector<std::string>& interfaces,
                                   const std::string& default_interface) {
     const std::string nccl = environment.text("NCCL_SOCKET_IFNAME");
-    if (nccl.size() > 1) {
+    if (chooses_interfaces(nccl)) {
         const auto used = nccl_interfaces(nccl, interfaces);
         return used.empty() ? std::string() : address_of_interface(used.front());
     }
@@ -184,15 +184,32 @@ bool may_use_verbs(const CheckFacts& facts) {
            facts.environment->get("NCCL_IB_DISABLE") != "1";
 }
 
-std::vector<NetPlugin> plugins_of_task(const CheckFacts& facts, bool rccl) {
+// For loading a plugin.
+Deadline plugin_deadline(const CheckFacts& facts) {
     constexpr std::chrono::seconds longest{5};
-    const Deadline deadline = std::min(facts.deadline, Clock::now() + longest);
-    if (!facts.in_container) return load_net_plugins(*facts.environment, rccl, deadline);
+    return std::min(facts.deadline, Clock::now() + longest);
+}
+
+std::vector<NetPlugin> plugins_of_task(const CheckFacts& facts, bool rccl) {
+    if (!facts.in_container) {
+        return load_net_plugins(*facts.environment, rccl, plugin_deadline(facts));
+    }
     std::vector<NetPlugin> plugins;
     for (const auto& files : net_plugin_files(*facts.environment, rccl)) {
         plugins.push_back({.file = files.front(), .is_unknown = true});
     }
     return plugins;
+}
+
+// NCCL goes on without a plugin that tunes it.
+void add_tuner(CheckResult& check, const CheckFacts& facts, bool rccl) {
+    if (facts.in_container) return;
+    const auto tuner = load_tuner_plugin(*facts.environment, rccl, plugin_deadline(facts));
+    if (!tuner || tuner->problem.empty()) return;
+    check.findings.push_back(
+        warning("NCCL_TUNER_PLUGIN=" + excerpt(facts.environment->text("NCCL_TUNER_PLUGIN")),
+                formatted("{}, so NCCL does without it and does not say so", tuner->problem),
+                "load the module that has it, or unset the variable"));
 }
 
 // The host name of the interface's address; empty if there is none.
@@ -212,6 +229,7 @@ void add_network(CheckResult& check, const CheckFacts& facts) {
     const NodeTopology* const topology = facts.own_task->node.topology.get();
     const bool rccl = topology != nullptr && !topology->gpus.empty() &&
                       topology->gpus.front().vendor == GpuVendor::amd;
+    add_tuner(check, facts, rccl);
     const std::vector<std::string> interfaces =
         nccl_interfaces(facts.environment->text("NCCL_SOCKET_IFNAME"), usable_interfaces());
     const NcclNetwork network = nccl_network(
@@ -257,9 +275,9 @@ Findings check_interfaces(const Environment& environment,
     };
     const std::string nccl = environment.text("NCCL_SOCKET_IFNAME");
     const auto used = nccl_interfaces(nccl, interfaces);
-    if (nccl.size() > 1 && used.empty()) {
+    if (chooses_interfaces(nccl) && used.empty()) {
         findings.push_back(missing("NCCL_SOCKET_IFNAME", nccl));
-    } else if (nccl.size() > 1 && has_other_nodes && used.front() == "lo") {
+    } else if (chooses_interfaces(nccl) && has_other_nodes && used.front() == "lo") {
         findings.push_back(fatal(formatted("NCCL_SOCKET_IFNAME={}", nccl),
                                  "NCCL takes lo first, where other nodes do not reach it",
                                  "unset it, or exclude lo too: NCCL_SOCKET_IFNAME=^lo,docker"));
@@ -360,7 +378,7 @@ const NamedCheck network_check{
         result.trial_host =
             communication_address(*facts.environment, interfaces, facts.own_task->facts.interface);
         const std::string nccl = facts.environment->text("NCCL_SOCKET_IFNAME");
-        if (nccl.size() < 2) return result;
+        if (!chooses_interfaces(nccl)) return result;
         auto used = nccl_interfaces(nccl, interfaces);
         used.resize(std::min(used.size(), max_tried_interfaces));
         for (std::size_t i = 1; i < used.size(); ++i) {

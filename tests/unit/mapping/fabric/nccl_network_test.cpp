@@ -207,5 +207,19 @@ TEST(NetPluginFiles, AreThoseThatNcclAsksFor) {
               (Files{{"/opt/net.so"}, {"libnccl-net-ofi.so"}}));
 }
 
+// tuner.cc of NCCL 2.28.9 and of RCCL 2.22.
+TEST(TunerPluginFiles, AreThoseThatNcclAsksFor) {
+    using Files = std::vector<std::string>;
+    const auto files = [](const char* value, bool rccl = false) {
+        return tuner_plugin_files(EnvironmentCopy(Variables{{"NCCL_TUNER_PLUGIN", value}}), rccl);
+    };
+    EXPECT_EQ(tuner_plugin_files(EnvironmentCopy(Variables{}), false), Files{});
+    EXPECT_EQ(files(""), Files{});
+    EXPECT_EQ(files("NONE"), Files{});
+    EXPECT_EQ(files("ofi"), (Files{"ofi", "libnccl-tuner-ofi.so"}));
+    EXPECT_EQ(files("ofi", true), (Files{"ofi", "librccl-tuner-ofi.so"}));
+    EXPECT_EQ(files("libnccl-ofi-tuner.so"), Files{"libnccl-ofi-tuner.so"});
+}
+
 }  // namespace
 }  // namespace distgpu
