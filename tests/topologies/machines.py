@@ -232,6 +232,58 @@ def pvc_4gpu() -> Machine:
     )
 
 
+def p5_efa() -> Machine:
+    """Behind each of eight switches four EFA and a GPU; four switches a socket."""
+
+    def four_efa_and_gpu(n: int) -> Bridge:
+        bus = 0x4F + 0x11 * n
+        cards = (hca(f"{bus + i:02x}:00.0", pci.EFA, f"rdmap{bus + i}s0") for i in range(4))
+        gpu = nvidia(f"{bus + 4:02x}:00.0", pci.H100, n)
+        below = switch(f"{bus - 2:02x}", pci.PEX_SWITCH, *cards, gpu)
+        return host(bridge(f"{bus - 3:02x}:00.0", pci.ROME_PORT, below))
+
+    return machine(
+        package(0, x86_cores(0, 47, 96), *(four_efa_and_gpu(n) for n in range(4))),
+        package(1, x86_cores(48, 95, 96), *(four_efa_and_gpu(n) for n in range(4, 8))),
+    )
+
+
+def gb200() -> Machine:
+    """Two Grace, each with two GPUs and two HCAs, and every device is a PCI domain."""
+
+    def superchip(n: int) -> Place:
+        below = []
+        for i in range(2):
+            gpu, card = f"00{n}{8 + i}", f"00{n}{2 * i}"
+            device = nvidia(f"{gpu}:01:00.0", pci.GB200, 2 * n + i)
+            port = hca(f"{card}:03:00.0", pci.CONNECTX7_IB, f"mlx5_{2 * n + i}")
+            below.append(host(bridge(f"{gpu}:00:00.0", pci.GRACE_PORT, device)))
+            below.append(host(bridge(f"{card}:00:00.0", pci.GRACE_PORT, port)))
+        return package(n, adjacent_cores(72 * n, 72 * n + 71, 1), *below)
+
+    return Machine((superchip(0), superchip(1)), cpuless_numas=(2, 10, 18, 26))
+
+
+def roce_bond() -> Machine:
+    """Two GPUs a socket. Both ports of a card are one bond, and so one HCA, of its first port."""
+
+    def gpu(bus: int, index: int) -> Bridge:
+        return host(
+            bridge(f"{bus:02x}:01.1", pci.ROME_PORT, nvidia(f"{bus + 1:02x}:00.0", pci.A100, index))
+        )
+
+    card = bridge(
+        "60:03.1",
+        pci.ROME_PORT,
+        hca("61:00.0", pci.CONNECTX6_DX, "mlx5_bond_0"),
+        nic("61:00.1", pci.CONNECTX6_DX, "eth1"),
+    )
+    return machine(
+        package(0, x86_cores(0, 31, 64), gpu(0x00, 0), gpu(0x40, 1), host(card)),
+        package(1, x86_cores(32, 63, 64), gpu(0x80, 2), gpu(0xC0, 3)),
+    )
+
+
 def this_machine() -> Machine:
     """Its CPUs as cores of one thread each: two NUMA nodes, each with half of them, two GPUs and an
     HCA behind one switch. The first half of the CPUs is near the second half of the GPUs."""
@@ -262,6 +314,9 @@ MACHINES = {
     "v100-fpga": v100_fpga(),
     "two-vendors": two_vendors(),
     "pvc-4gpu": pvc_4gpu(),
+    "p5-efa": p5_efa(),
+    "gb200": gb200(),
+    "roce-bond": roce_bond(),
 }
 
 if __name__ == "__main__":

@@ -28,11 +28,15 @@ TEST(MadeUpMachines, HaveTheNetworkOfTheTable) {
     const std::vector<Row> rows = {
         {"efa-8gpu", "sockets over eth0 (no plugin for EFA)",
          "EFA, by libnccl-net.so (AWS Libfabric)"},
+        {"p5-efa", "sockets over eth0 (no plugin for EFA)",
+         "EFA, by libnccl-net.so (AWS Libfabric)"},
         {"mi250x-ex235a", "sockets over eth0 (no plugin for Slingshot)",
          "Slingshot, by libnccl-net.so (AWS Libfabric)"},
         {"mi300a-tpx", "sockets over eth0 (no plugin for Slingshot)",
          "Slingshot, by libnccl-net.so (AWS Libfabric)"},
         // Grace Hopper, POWER9 and a cloud's virtual machine: InfiniBand or RoCE.
+        {"gb200", "mlx5_0:1 mlx5_1:1 mlx5_2:1 mlx5_3:1"},
+        {"roce-bond", "mlx5_bond_0:1"},
         {"coherent-gpu-numa", "mlx5_0:1 mlx5_1:1"},
         {"power9-4v100", "mlx5_0:1 mlx5_1:1 mlx5_2:1 mlx5_3:1"},
         {"one-socket-gpus", "mlx5_0:1"},
