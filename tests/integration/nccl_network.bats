@@ -4,13 +4,18 @@
 
 load cluster
 
-setup_file() {
-    cluster_up --nodes 2
-    local kind node
+have_devices_of() { # MACHINE
+    local node
     for node in node01 node02; do
-        "$command" topo --topology "$machines/efa-8gpu.xml" --format json |
+        "$command" topo --topology "$machines/$1.xml" --format json |
             on "$node" tee /run/distgpu/topology.json >/dev/null
     done
+}
+
+setup_file() {
+    cluster_up --nodes 2
+    local kind
+    have_devices_of efa-8gpu
     for kind in GOOD BROKEN EMPTY SLOW LOST; do
         mkdir "$SCRATCH/$kind"
         cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -D$kind -o "$SCRATCH/$kind/libnccl-net.so" \
@@ -78,6 +83,17 @@ sockets='NCCL between nodes: sockets over eth0 (no plugin for EFA)'
     [[ $output == *'EFA, by libnccl-net.so (AWS Libfabric)'* ]]
     check_with GOOD NCCL_TUNER_PLUGIN=libm.so.6
     [[ $output == *'NCCL_TUNER_PLUGIN=libm.so.6: has no symbol ncclTunerPlugin_v2 to v6, so NCCL does'* ]]
+}
+
+@test "Slingshot and AMD's GPUs: RCCL's plugin; Intel's GPUs: no word of NCCL" {
+    have_devices_of mi250x-ex235a
+    check_with none
+    [[ $output == *'NCCL between nodes: sockets over eth0 (no plugin for Slingshot)'* ]]
+    [[ $output == *'librccl-net.so: not found'*'load the module with aws-ofi-rccl'* ]]
+    have_devices_of pvc-4gpu
+    check_with none
+    [[ $output != *NCCL* ]]
+    have_devices_of efa-8gpu
 }
 
 @test "the key check loads the plugin too, in the task's environment" {

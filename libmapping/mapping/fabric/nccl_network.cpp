@@ -25,10 +25,11 @@ std::string plugin_fabric(const NodeTopology* topology) {
     return has_kind(topology, HcaKind::slingshot) ? "Slingshot" : "";
 }
 
-std::string remedy_for(const std::string& fabric) {
+std::string remedy_for(const std::string& fabric, const NetPlugin& plugin) {
     if (fabric.empty()) return "correct NCCL_NET_PLUGIN, or unset it";
-    return "load the module with aws-ofi-nccl, whose folder belongs in LD_LIBRARY_PATH, or "
-           "install it in the image";
+    return formatted("load the module with {}, whose folder belongs in LD_LIBRARY_PATH, or "
+                     "install it in the image",
+                     plugin.file.starts_with("librccl") ? "aws-ofi-rccl" : "aws-ofi-nccl");
 }
 
 // Of a plugin that should work; nullopt if there is nothing to say.
@@ -42,7 +43,7 @@ std::optional<Error> plugin_fault(const Environment& environment, const NetworkF
         return Error{plugin.file,
                      formatted("{}, so NCCL uses {} without a word{}", plugin.problem, instead,
                                fabric.empty() ? "" : " instead of " + fabric),
-                     remedy_for(fabric)};
+                     remedy_for(fabric, plugin)};
     }
     if (fabric.empty() || !facts.plugins.empty()) return std::nullopt;
     return Error{"NCCL_NET_PLUGIN=none", formatted("NCCL uses {} instead of {}", instead, fabric),
@@ -113,7 +114,9 @@ NcclNetwork nccl_network(const Environment& environment, const NetworkFacts& fac
     }
     const std::string sockets =
         facts.interfaces.empty() ? "sockets" : "sockets over " + join(facts.interfaces, ", ");
-    std::string reason = "no InfiniBand or RoCE";
+    std::string reason = has_kind(facts.topology, HcaKind::verbs)
+                             ? "no InfiniBand or RoCE port can be used"
+                             : "no InfiniBand or RoCE";
     if (!facts.verbs_ports.empty()) reason = "NCCL_IB_DISABLE=1";
     if (!wanted.empty()) reason = "NCCL_NET=" + wanted;
     if (wanted.empty() && !fabric.empty()) reason = "no plugin for " + fabric;

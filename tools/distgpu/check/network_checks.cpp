@@ -174,9 +174,16 @@ bool has_other_nodes(const CheckFacts& facts) {
     return facts.own_task->place.layout.node_count() > 1;
 }
 
-// Without them nothing uses NCCL.
-bool has_gpus(const CheckFacts& facts) {
-    return visible_gpu_count(*facts.environment, facts.own_task->node.topology.get()) > 0;
+std::optional<GpuVendor> vendor_of_gpus(const NodeTopology* topology) {
+    if (topology == nullptr || topology->gpus.empty()) return std::nullopt;
+    return topology->gpus.front().vendor;
+}
+
+// Without GPUs, or on Intel's, programs do not use NCCL.
+bool may_use_nccl(const CheckFacts& facts) {
+    const NodeTopology* const topology = facts.own_task->node.topology.get();
+    return visible_gpu_count(*facts.environment, topology) > 0 &&
+           vendor_of_gpus(topology) != GpuVendor::intel;
 }
 
 bool may_use_verbs(const CheckFacts& facts) {
@@ -227,8 +234,7 @@ std::string name_of_interface(const std::string& interface) {
 // Only between nodes does it matter what NCCL takes.
 void add_network(CheckResult& check, const CheckFacts& facts) {
     const NodeTopology* const topology = facts.own_task->node.topology.get();
-    const bool rccl = topology != nullptr && !topology->gpus.empty() &&
-                      topology->gpus.front().vendor == GpuVendor::amd;
+    const bool rccl = vendor_of_gpus(topology) == GpuVendor::amd;
     add_tuner(check, facts, rccl);
     const std::vector<std::string> interfaces =
         nccl_interfaces(facts.environment->text("NCCL_SOCKET_IFNAME"), usable_interfaces());
@@ -259,7 +265,7 @@ const NamedCheck fabric_check{
             check = check_fabric(*facts.own_task->node.topology, fabric_access(),
                                  facts.environment->text("NCCL_IB_HCA"));
         }
-        if (has_other_nodes(facts) && has_gpus(facts)) add_network(check, facts);
+        if (has_other_nodes(facts) && may_use_nccl(facts)) add_network(check, facts);
         return check;
     },
 };

@@ -51,6 +51,14 @@ TEST(NcclNetwork, IsThatOfTheTable) {
          Kind::sockets,
          "sockets over eth0 (no InfiniBand or RoCE)",
          ""},
+        {"a RoCE bond whose port is down",
+         HcaKind::verbs,
+         "",
+         {absent},
+         {},
+         Kind::sockets,
+         "sockets over eth0 (no InfiniBand or RoCE port can be used)",
+         ""},
         {"EFA",
          HcaKind::efa,
          "",
@@ -189,6 +197,17 @@ TEST(NcclNetwork, IsThatOfTheTable) {
         EXPECT_EQ(network.kind, row.kind) << row.title;
         EXPECT_EQ(network.text, row.text) << row.title;
         EXPECT_EQ(network.fault ? network.fault->cause() : "", row.fault) << row.title;
+    }
+}
+
+TEST(NcclNetwork, NamesTheModuleOfTheGpusVendor) {
+    const NodeTopology topology = node_with(HcaKind::slingshot);
+    for (const auto& [file, module] : {std::pair("libnccl-net.so", "aws-ofi-nccl"),
+                                       std::pair("librccl-net.so", "aws-ofi-rccl")}) {
+        const NetPlugin plugin{.file = file, .problem = "not found", .is_missing = true};
+        const auto network = nccl_network(EnvironmentCopy(), {{plugin}, "", {}, &topology});
+        ASSERT_TRUE(network.fault);
+        EXPECT_NE(network.fault->remedy.find(module), std::string::npos) << module;
     }
 }
 
