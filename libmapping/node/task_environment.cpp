@@ -41,13 +41,6 @@ bool matches(std::string_view name, std::string_view pattern) {
     return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
-void unset_matching(Environment& environment, const std::string& pattern) {
-    if (!pattern.ends_with('*')) return environment.unset(pattern);
-    for (const std::string& name : environment.names()) {
-        if (matches(name, pattern)) environment.unset(name);
-    }
-}
-
 // Ranks and sizes are numbers; other values are addresses, which the plugin knows better.
 bool is_rank_or_size(std::string_view name, std::string_view value) {
     return name != "MASTER_ADDR" && name != "MASTER_PORT" && !value.empty() &&
@@ -140,7 +133,11 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
                                             const NodePlan& plan, LocalRank local) {
     const TaskPlan& task = plan.tasks[local.value];
     remove_request_variables(environment);
-    for (const std::string& pattern : task.unset) unset_matching(environment, pattern);
+    for (const std::string& name : environment.names()) {
+        const bool is_unset = std::ranges::any_of(
+            task.unset, [&](const std::string& pattern) { return matches(name, pattern); });
+        if (is_unset) environment.unset(name);
+    }
     const auto job_name = original_job_name(environment);
     Result<std::monostate> done = std::monostate{};
     const auto set = [&](const std::string& name, const std::string& value) {

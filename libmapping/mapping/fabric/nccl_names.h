@@ -44,8 +44,8 @@ inline bool chooses_interfaces(std::string_view value) {
 
 // The interfaces over which NCCL sends by sockets, the first of them also for its bootstrap.
 // `value`: of NCCL_SOCKET_IFNAME. `running`: those that are up and have an address, in the kernel's
-// order. Without a value that NCCL reads: those that begin with ib,
-// else all but docker, lo and virbr, else the first of these that is there.
+// order. Without a value that NCCL reads: those that begin with ib, else all but docker, lo and
+// virbr, else the first of these that is there.
 std::vector<std::string> nccl_interfaces(std::string_view value,
                                          std::span<const std::string> running);
 
