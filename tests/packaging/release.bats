@@ -7,7 +7,7 @@ source "$BATS_TEST_DIRNAME/packages.bash"
 setup() {
     repository=$BATS_TEST_TMPDIR/distgpu
     mkdir "$repository"
-    cp -R "$root/packaging" "$repository"
+    cp -R "$root"/{packaging,cmake,.gitattributes} "$repository"
     cd "$repository" || return
     echo '/build/' >.gitignore
     echo 'project(distgpu VERSION 1.2.3 LANGUAGES C CXX)' >CMakeLists.txt
@@ -31,11 +31,12 @@ refused() { # MESSAGE
     [[ $output == *"git tag --sign --message 'distgpu 1.2.3' v1.2.3 $(git rev-parse HEAD)"* ]]
     [[ $output == *"git push origin v1.2.3"* ]]
     [ -z "$(git tag)" ]
-    # It has what the commit has, and the spec with its version.
+    # It has what the commit has, its hash, and the spec with its version.
     local archive=build/packages/distgpu-1.2.3.tar.gz
     [ "$(gzip -dc "$archive" | git get-tar-commit-id)" = "$(git rev-parse HEAD)" ]
     diff <({ echo distgpu.spec && git ls-files; } | sed 's|^|distgpu-1.2.3/|' | sort) \
         <(tar -tf "$archive" | grep -v '/$' | sort)
+    [ "$(tar -xOf "$archive" distgpu-1.2.3/cmake/commit.txt)" = "$(git rev-parse HEAD)" ]
     tar -xOf "$archive" distgpu-1.2.3/distgpu.spec | grep -q '^Version: *1\.2\.3$'
 }
 
