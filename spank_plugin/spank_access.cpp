@@ -71,11 +71,13 @@ void print_to_user(const std::string& line) {
     slurm_spank_log("%s", line.c_str());
 }
 
-// Searches the environment itself: spank_getenv() copies into a buffer whose size the caller guesses.
+// Searches the environment itself: spank_getenv() copies into a buffer whose size the caller
+// guesses.
 std::optional<std::string> StepVariables::get(const std::string& name) const {
     for (char** next = environment(); next != nullptr && *next != nullptr; ++next) {
         const char* const variable = *next;
-        if (std::strncmp(variable, name.c_str(), name.size()) == 0 && variable[name.size()] == '=') {
+        if (std::strncmp(variable, name.c_str(), name.size()) == 0 &&
+            variable[name.size()] == '=') {
             return variable + name.size() + 1;
         }
     }

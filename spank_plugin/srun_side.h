@@ -87,10 +87,10 @@ class SrunSide {
     bool runs_unprepared_ = false;     // requested, but the administrator has set off=run
     Request request_;
     std::vector<std::string> command_line_;  // srun's own
-    RankOrder default_order_;       // the administrator's
-    HostList order_list_;           // the nodes that the user's order names; empty if none
-    bool tried_secret_ = false;     // has drawn the secret, or failed to
-    std::uint32_t components_ = 0;  // of the step, whose options have been read
+    RankOrder default_order_;                // the administrator's
+    HostList order_list_;                    // the nodes that the user's order names; empty if none
+    bool tried_secret_ = false;              // has drawn the secret, or failed to
+    std::uint32_t components_ = 0;           // of the step, whose options have been read
     // Rank variables of the task in which srun was started, removed from srun's environment.
     std::vector<std::pair<std::string, std::string>> inherited_;
     std::optional<std::string> task_job_name_;  // that task's SLURM_JOB_NAME, if a mode replaced it

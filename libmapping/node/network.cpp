@@ -54,6 +54,9 @@ std::string_view without_scope(std::string_view address) {
 // Whether this machine answers at the address: it is an interface's, or is routed here anyway.
 bool is_own_address(const Address& address) {
     const UniqueFd fd(socket(address.as_sockaddr()->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    // The address alone is asked for.
+    const int on = 1;
+    setsockopt(fd.fd(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     // Without sockets of this family there is no evidence against it.
     return !fd.is_open() || bind(fd.fd(), address.as_sockaddr(), address.length) == 0 ||
            errno != EADDRNOTAVAIL;

@@ -63,8 +63,7 @@ std::vector<std::string_view> find_user_settable_variables() {
         for (const Variant& variant : framework->variants) add(variant.framework->sets);
     }
     std::ranges::sort(names);
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
 }
 

@@ -74,9 +74,10 @@ addressed() { # NODE
         sed -E '/connect .*:6817$/! s/^ *[0-9]+//'
 }
 
-# The ports that slurmstepd bound on NODE, and as whom.
+# The ports that slurmstepd bound on NODE, and as whom. A bind without a port asks whether the node has
+# the address.
 bound() { # NODE
-    awk -F '\t' '$2 == "slurmstepd" && $3 == "bind" && $4 ~ /^\[/ { print $1, $4 }' "$AUDIT/$1"
+    awk -F '\t' '$2 == "slurmstepd" && $3 == "bind" && $4 ~ /^\[.*\]:[1-9]/ { print $1, $4 }' "$AUDIT/$1"
 }
 
 @test "as root, slurmstepd opens nothing where the user can make files" {

@@ -27,9 +27,10 @@ std::string plugin_fabric(const NodeTopology* topology) {
 
 std::string remedy_for(const std::string& fabric, const NetPlugin& plugin) {
     if (fabric.empty()) return "correct NCCL_NET_PLUGIN, or unset it";
-    return formatted("load the module with {}, whose folder belongs in LD_LIBRARY_PATH, or "
-                     "install it in the image",
-                     plugin.file.starts_with("librccl") ? "aws-ofi-rccl" : "aws-ofi-nccl");
+    return formatted(
+        "load the module with {}, whose folder belongs in LD_LIBRARY_PATH, or "
+        "install it in the image",
+        plugin.file.starts_with("librccl") ? "aws-ofi-rccl" : "aws-ofi-nccl");
 }
 
 // Of a plugin that should work; nullopt if there is nothing to say.

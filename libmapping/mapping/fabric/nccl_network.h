@@ -28,8 +28,8 @@ struct NetPlugin {
 // NCCL_NET_PLUGIN=none.
 std::vector<std::vector<std::string>> net_plugin_files(const Environment& environment, bool rccl);
 
-// The files that NCCL_TUNER_PLUGIN names, in NCCL's order; empty if it names none. NCCL says nothing
-// when it uses none of them (tuner.cc).
+// The files that NCCL_TUNER_PLUGIN names, in NCCL's order; empty if it names none. NCCL says
+// nothing when it uses none of them (tuner.cc).
 std::vector<std::string> tuner_plugin_files(const Environment& environment, bool rccl);
 
 struct NetworkFacts {

@@ -97,8 +97,7 @@ ExitCode run_check(const Arguments& arguments) {
     if (arguments.list) return print_result(list_of_checks(), ExitCode::done);
     if (arguments.node) return check_node();
     if (!arguments.plugin.empty()) {
-        return load_plugin(arguments.plugin,
-                           arguments.tuner ? PluginKind::tuner : PluginKind::net);
+        return load_plugin(arguments.plugin, arguments.tuner ? PluginKind::tuner : PluginKind::net);
     }
 
     const Deadline start = Clock::now();
