@@ -84,7 +84,7 @@ make_release() {
     mkdir release
     echo one >release/one.deb
     echo two >release/two.whl
-    echo '{ "spdxVersion": "SPDX-2.3" }' >release/distgpu-1.2.3.spdx.json
+    echo '{ "spdxVersion": "SPDX-2.3", "SPDXID": "SPDXRef-DOCUMENT" }' >release/distgpu-1.2.3.spdx.json
     (cd release && sha256sum one.deb two.whl >SHA256SUMS)
 }
 
@@ -114,7 +114,7 @@ subjects_refused() { # MESSAGE
 
 @test "subjects: a release without an SBOM, or with another file in its place, is refused" {
     make_release
-    echo '{}' >release/distgpu-1.2.3.spdx.json
+    echo '{ "spdxVersion": "SPDX-2.3" }' >release/distgpu-1.2.3.spdx.json
     subjects_refused "distgpu-1.2.3.spdx.json: is not an SPDX document; build the artifacts again"
     rm release/distgpu-1.2.3.spdx.json
     subjects_refused "release: has not exactly one *.spdx.json; build the artifacts again"
