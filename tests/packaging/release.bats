@@ -61,9 +61,17 @@ refused() { # MESSAGE
     refused "$repository: has uncommitted changes; commit them"
 }
 
-@test "a version that has its tag is refused" {
+@test "a version whose tag names another commit is refused" {
     git tag v1.2.3
-    refused "tag v1.2.3: already exists; release another version"
+    touch new
+    commit
+    refused "tag v1.2.3: already exists for another commit; release another version"
+}
+
+@test "the tagged commit can be built, into a chosen folder" {
+    git tag --annotate --message 1.2.3 v1.2.3
+    packaging/release --output "$BATS_TEST_TMPDIR/output" 1.2.3
+    [ -f "$BATS_TEST_TMPDIR/output/distgpu-1.2.3.tar.gz" ]
 }
 
 @test "the source archive of a changed checkout has the change, and the repository has nothing new" {
