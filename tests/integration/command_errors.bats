@@ -57,3 +57,18 @@ ends_so() { # ARGUMENTS STATUS MESSAGE
     [ "$output" = "distgpu $(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")" ]
     [ -z "$stderr" ]
 }
+
+# bats test_tags=short
+@test "--version --verbose tells what the command was built from" {
+    run --separate-stderr -0 "$command" --version --verbose
+    [ "${lines[0]}" = "$("$command" --version)" ]
+    # Unknown where the sources are neither a checkout nor an archive.
+    [[ ${lines[1]} =~ ^commit\ ([0-9a-f]{40,}|unknown)$ ]]
+    [[ ${lines[2]} =~ ^compiler\ [A-Za-z]+\ [0-9.]+$ ]]
+    [[ ${lines[3]} =~ ^Slurm\ ([0-9]{2}\.[0-9]{2}\.[0-9]+|none: built without the plugin)$ ]]
+    [[ ${lines[4]} =~ ^hwloc\ 2\.[0-9.]+ ]]
+    [ "${#lines[@]}" -eq 5 ]
+    [ -z "$stderr" ]
+    run -0 "$command" --verbose --version
+    [ "${#lines[@]}" -eq 5 ]
+}

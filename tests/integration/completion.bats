@@ -43,6 +43,7 @@ distgpu v|vars
 distgpu check|check check-config
 distgpu ex|exec explain
 distgpu |+exec plan topo vars --help --version
+distgpu --ver|--verbose --version
 distgpu vars --f|--format
 distgpu vars -|--format --help
 distgpu plan pytorch --n|+--nodelist --ntasks-per-node

@@ -87,9 +87,3 @@ each_as_listed() { # KIND
         --suppress-tags initial-upload-closes-no-bugs \
         "$packages/distgpu_$version-1_$(dpkg --print-architecture).changes"
 }
-
-@test "the source package holds the archive and the spec, and builds nothing from elsewhere" {
-    run -0 rpm --query --list --package "$packages/distgpu-$version-1.slurm$slurm.src.rpm"
-    [ "$output" = "distgpu-$version.tar.gz
-distgpu.spec" ]
-}

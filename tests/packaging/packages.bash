@@ -45,3 +45,8 @@ changed() {
     diff "$BATS_FILE_TMPDIR/before" <(state_of_etc "$ROOT") | sed -n 's/^[<>] \([^ ]*\) .*/\1/p' |
         sort -u
 }
+
+# The newest release of glibc of which a program or library of any architecture needs a symbol.
+newest_glibc() { # FILE
+    readelf --dyn-syms --wide "$1" | sed -n 's/.*@GLIBC_\([0-9.]*\).*/\1/p' | sort -Vu | tail -n 1
+}

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # The portable programs, from the tarball and from the wheel: what they need, that they find the
 # devices that the packaged command finds, and that they run on other releases, in containers, and
-# on a cluster without the plugin. Needs root and `packaging/build portable`; the command built here
-# is $DISTGPU_COMMAND.
+# on a cluster without the plugin; those for aarch64 by qemu. Needs root and `packaging/build
+# portable`; the command built here is $DISTGPU_COMMAND.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 # shellcheck source=tests/matrix/root.bash
@@ -13,7 +13,11 @@ command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
 setup_file() {
     needs_root
     export PORTABLE=$BATS_FILE_TMPDIR/distgpu-$version-linux-x86_64
-    tar -C "$BATS_FILE_TMPDIR" -xf "$packages/${PORTABLE##*/}.tar.gz"
+    export PORTABLE_ARM=$BATS_FILE_TMPDIR/distgpu-$version-linux-aarch64
+    local tree
+    for tree in "$PORTABLE" "$PORTABLE_ARM"; do
+        tar -C "$BATS_FILE_TMPDIR" -xf "$packages/${tree##*/}.tar.gz"
+    done
     # Open to the user whose jobs run there, which bats's own folders are not.
     export SHARED=/tmp/distgpu-portable
     rm -rf "$SHARED"
@@ -21,25 +25,38 @@ setup_file() {
 }
 
 @test "they need nothing but a C library, 2.28 or newer" {
-    local program
-    for program in distgpu nccl-scaling; do
-        needed=$(readelf --dynamic --wide "$PORTABLE/bin/$program" |
-            sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+    local program newest
+    for program in "$PORTABLE"/bin/{distgpu,nccl-scaling} "$PORTABLE_ARM"/bin/{distgpu,nccl-scaling}; do
+        needed=$(readelf --dynamic --wide "$program" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
         grep -qx libc.so.6 <<<"$needed"
-        run -1 grep -vE '^(lib(c|m|dl|pthread|rt)|ld-linux-x86-64)\.so' <<<"$needed"
-        run -0 objdump --dynamic-syms "$PORTABLE/bin/$program"
-        newest=$(grep -oE 'GLIBC_[0-9.]+' <<<"$output" | sort -Vu | tail -n 1)
+        run -1 grep -vE '^(lib(c|m|dl|pthread|rt)|ld-linux-(x86-64|aarch64))\.so' <<<"$needed"
+        newest=$(newest_glibc "$program")
         echo "$program: $newest"
-        [ "$(printf '%s\n' "$newest" GLIBC_2.28 | sort -V | tail -n 1)" = GLIBC_2.28 ]
-        [ "$(stat -c %s "$PORTABLE/bin/$program")" -lt 8000000 ]
+        [ "$(printf '%s\n' "$newest" 2.28 | sort -V | tail -n 1)" = 2.28 ]
+        [ "$(stat -c %s "$program")" -lt 8000000 ]
     done
+}
+
+@test "tarball and wheel of an architecture have its programs" {
+    local wheel architecture machine
+    while read -r architecture machine; do
+        wheel=$packages/distgpu-$version-py3-none-manylinux_2_28_$architecture.whl
+        python3 -m zipfile --extract "$wheel" "$BATS_TEST_TMPDIR/$architecture"
+        for program in distgpu nccl-scaling; do
+            cmp "$BATS_TEST_TMPDIR/$architecture/distgpu-$version.data/scripts/$program" \
+                "$BATS_FILE_TMPDIR/distgpu-$version-linux-$architecture/bin/$program"
+            run -0 readelf --file-header "$BATS_FILE_TMPDIR/distgpu-$version-linux-$architecture/bin/$program"
+            [[ $output == *"Machine: "*"$machine"* ]]
+        done
+    done <<<"x86_64 X86-64
+aarch64 AArch64"
 }
 
 # One of hwloc's own records of machines, laid over /sys, in which four devices have become GPUs.
 made_up_machine() { # RECORD
     local folder=$BATS_TEST_TMPDIR/$1 devices device changed=0
     mkdir "$folder"
-    tar -C "$folder" -xf "$cache"/portable/apt/hwloc-*/tests/hwloc/linux/"$1.tar.bz2"
+    tar -C "$folder" -xf "$cache"/portable/hwloc-*/tests/hwloc/linux/"$1.tar.bz2"
     sys=$folder/$1/sys
     mapfile -t devices < <(grep -LE '^0x06' "$sys"/bus/pci/devices/*/class | xargs -n 1 dirname)
     for device in "${devices[@]}"; do
@@ -98,6 +115,23 @@ runs_in() { # RELEASE
 @test "they run in Debian 13" { runs_in trixie; }
 @test "they run in Debian forky" { runs_in forky; }
 
+@test "those for aarch64 run in Debian 12" {
+    local base=$cache/portable-roots/bookworm-arm64
+    make_root bookworm "$base" arm64 >&2
+    install -D --target-directory="$base/usr/local/bin" "$PORTABLE_ARM"/bin/{distgpu,nccl-scaling}
+    distgpu_arm() { in_arm_root "$base" /usr/local/bin/distgpu "$@"; }
+    run -0 distgpu_arm --version
+    [[ $output == *"$version"* ]]
+    diff <(distgpu_arm topo --format json) <("$PORTABLE/bin/distgpu" topo --format json)
+    diff <(distgpu_arm plan pytorch -N2 --ntasks-per-node=2) \
+        <("$PORTABLE/bin/distgpu" plan pytorch -N2 --ntasks-per-node=2)
+    run -0 distgpu_arm exec pytorch -- /qemu /bin/sh -c 'echo $WORLD_SIZE $RANK'
+    [ "$output" = "1 0" ]
+    run distgpu_arm check
+    [[ $output == *"not a task of srun"* ]]
+    run -0 in_arm_root "$base" /usr/local/bin/nccl-scaling --help
+}
+
 teardown_file() {
     "$root/tools/sandbox/sandbox" down --name portable >/dev/null 2>&1 || true
     rm -rf "$SHARED"
@@ -107,7 +141,7 @@ teardown_file() {
 @test "pip installs the command, and exec trains" {
     local venv=$SHARED/user/venv wheel python sandbox=$root/tools/sandbox/sandbox
     python=$("$root/tests/frameworks/environment" torch 3>&-)
-    wheel=$(basename "$packages"/distgpu-*.whl)
+    wheel=$(basename "$packages"/distgpu-*x86_64.whl)
     "$sandbox" up --name portable --nodes 2
     as_user() { "$sandbox" run --name portable -- "$@"; }
     install -d -m 755 -o sandbox "$SHARED/user"

@@ -7,7 +7,7 @@ source "$BATS_TEST_DIRNAME/packages.bash"
 setup() {
     repository=$BATS_TEST_TMPDIR/distgpu
     mkdir "$repository"
-    cp -R "$root/packaging" "$repository"
+    cp -R "$root"/{packaging,cmake,.gitattributes} "$repository"
     cd "$repository" || return
     echo '/build/' >.gitignore
     echo 'project(distgpu VERSION 1.2.3 LANGUAGES C CXX)' >CMakeLists.txt
@@ -26,16 +26,87 @@ refused() { # MESSAGE
     [ ! -e build ]
 }
 
-@test "the archive is built, tagging and pushing are left" {
+# A file for each kind, in place of the build.
+stand_in_build() {
+    cat >packaging/build <<'TEXT'
+#!/usr/bin/env bash
+declare -A files=([tar]=distgpu-1.2.3.tar.gz [portable]=distgpu-1.2.3-linux-aarch64.tar.gz
+    [plugin]=spank_distgpu-1.2.3-slurm24.11-aarch64.so [rpm]=distgpu-1.2.3-1.x86_64.rpm
+    [deb]="slurm-spank-distgpu_1.2.3-1_amd64.deb distgpu_1.2.3.orig.tar.gz distgpu_1.2.3-1.dsc
+        distgpu_1.2.3-1.debian.tar.xz distgpu_1.2.3-1_amd64.buildinfo distgpu_1.2.3-1_amd64.changes")
+for name in ${files[$1]}; do echo "$1" >"$3/$name"; done
+TEXT
+    export DISTGPU_CACHE=$BATS_TEST_TMPDIR/cache
+    mkdir -p "$DISTGPU_CACHE/portable"
+    printf '%s\n' "libc++ 22.1.8" "hwloc 2.9.0" "libsodium-dev 1.0.17-1" "libfmt-dev 9.1.0" \
+        "nlohmann-json3-dev 3.11.2" "libexpected-dev 1.0.0" "libcli11-dev 2.1.2" >"$DISTGPU_CACHE/portable/linked"
+    commit
+}
+
+@test "all is built and described, tagging and pushing are left" {
+    stand_in_build
     run --separate-stderr -0 packaging/release 1.2.3
+    [ "$stderr" = "packaging/release: packaging/owner.bash: names no maintainer or no homepage; fill it \
+in, or the packages lack them" ]
     [[ $output == *"git tag --sign --message 'distgpu 1.2.3' v1.2.3 $(git rev-parse HEAD)"* ]]
     [[ $output == *"git push origin v1.2.3"* ]]
     [ -z "$(git tag)" ]
-    # It has what the commit has, and the spec with its version.
+    cd build/release-1.2.3
+    [ "$(printf '%s\n' *)" = "SHA256SUMS
+distgpu-1.2.3-1.x86_64.rpm
+distgpu-1.2.3-linux-aarch64.tar.gz
+distgpu-1.2.3.spdx.json
+distgpu-1.2.3.tar.gz
+slurm-spank-distgpu_1.2.3-1_amd64.deb
+spank_distgpu-1.2.3-slurm24.11-aarch64.so" ]
+    sha256sum --strict --check SHA256SUMS
+    [ "$(wc -l <SHA256SUMS)" -eq 6 ]
+}
+
+# FILE: the names and versions of what it is linked with.
+linked() {
+    jq -r --arg file "$1" '
+        (.packages[] | select(.name == $file).SPDXID) as $id | .packages as $all |
+        .relationships[] | select(.spdxElementId == $id and .relationshipType == "STATIC_LINK") |
+        .relatedSpdxElement as $other | $all[] | select(.SPDXID == $other) | "\(.name) \(.versionInfo)"' \
+        distgpu-1.2.3.spdx.json | sort
+}
+
+@test "the SBOM names what each file is linked with: zig's libraries or this machine's" {
+    stand_in_build
+    packaging/release 1.2.3 --output "$BATS_TEST_TMPDIR/first"
+    packaging/release 1.2.3 --output "$BATS_TEST_TMPDIR/second"
+    diff -r "$BATS_TEST_TMPDIR"/{first,second}
+    cd "$BATS_TEST_TMPDIR/first"
+    [ "$(linked distgpu-1.2.3-linux-aarch64.tar.gz)" = "hwloc 2.9.0
+libc++ 22.1.8
+libcli11-dev 2.1.2
+libexpected-dev 1.0.0
+libfmt-dev 9.1.0
+libsodium-dev 1.0.17-1
+nlohmann-json3-dev 3.11.2" ]
+    [ "$(linked spank_distgpu-1.2.3-slurm24.11-aarch64.so | cut -d' ' -f1 | paste -sd' ')" = \
+        "libc++ libexpected-dev libfmt-dev nlohmann-json3-dev" ]
+    [ "$(linked slurm-spank-distgpu_1.2.3-1_amd64.deb | grep ^libstdc)" = \
+        "libstdc++-12-dev $(dpkg-query --show --showformat '${Version}' libstdc++-12-dev)" ]
+    [ -z "$(linked distgpu-1.2.3.tar.gz)" ]
+    diff <(jq -r '.packages[] | select(.checksums) | "\(.checksums[0].checksumValue)  \(.name)"' distgpu-1.2.3.spdx.json) \
+        <(grep -v spdx SHA256SUMS)
+}
+
+@test "an older release of the folder is refused" {
+    mkdir build build/release-1.2.3
+    run --separate-stderr -1 packaging/release 1.2.3
+    [[ $stderr == *"build/release-1.2.3: already exists; remove it or "* ]]
+}
+
+@test "the source archive has what the commit has, and the spec with its version" {
+    packaging/build tar
     local archive=build/packages/distgpu-1.2.3.tar.gz
     [ "$(gzip -dc "$archive" | git get-tar-commit-id)" = "$(git rev-parse HEAD)" ]
     diff <({ echo distgpu.spec && git ls-files; } | sed 's|^|distgpu-1.2.3/|' | sort) \
         <(tar -tf "$archive" | grep -v '/$' | sort)
+    [ "$(tar -xOf "$archive" distgpu-1.2.3/cmake/commit.txt)" = "$(git rev-parse HEAD)" ]
     tar -xOf "$archive" distgpu-1.2.3/distgpu.spec | grep -q '^Version: *1\.2\.3$'
 }
 
@@ -60,9 +131,18 @@ refused() { # MESSAGE
     refused "$repository: has uncommitted changes; commit them"
 }
 
-@test "a version that has its tag is refused" {
+@test "a version whose tag names another commit is refused" {
     git tag v1.2.3
-    refused "tag v1.2.3: already exists; release another version"
+    touch new
+    commit
+    refused "tag v1.2.3: already exists for another commit; release another version"
+}
+
+@test "the tagged commit can be built, into a chosen folder" {
+    stand_in_build
+    git tag --annotate --message 1.2.3 v1.2.3
+    packaging/release 1.2.3 --output "$BATS_TEST_TMPDIR/output"
+    [ -f "$BATS_TEST_TMPDIR/output/distgpu-1.2.3.tar.gz" ]
 }
 
 @test "the source archive of a changed checkout has the change, and the repository has nothing new" {
@@ -78,6 +158,7 @@ refused() { # MESSAGE
 @test "wrong usage is told from what can be put right" {
     run -2 packaging/release
     run -2 packaging/release 1.2
+    run -2 packaging/release 1.2.3 --output
     run -2 packaging/build
     run -2 packaging/build zip
     run -2 packaging/build tar --slurm

@@ -50,6 +50,7 @@ struct Subcommand {
 struct Program {
     std::string name;
     std::string version;
+    std::string build;  // lines that --version --verbose adds
     std::string help;
     std::vector<Subcommand> subcommands;
     // Names of subcommands in other tools or earlier releases, each with the subcommand to suggest,

@@ -10,6 +10,7 @@ namespace {
 Program distgpu_program() {
     return {"distgpu",
             DISTGPU_VERSION,
+            DISTGPU_BUILD,
             "Variables, GPUs, CPUs and HCAs for the tasks of distributed GPU training.",
             {check_subcommand(), check_config_subcommand(), convert_subcommand(), exec_subcommand(),
              explain_subcommand(), plan_subcommand(), run_subcommand(), signal_subcommand(),

@@ -20,7 +20,7 @@ class Distgpu(Package):
 
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("0.2.0")
 
     # Compiles nothing, and needs no library from Spack.
     requires("platform=linux", msg="the portable programs are for Linux")
