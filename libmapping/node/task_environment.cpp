@@ -41,6 +41,11 @@ bool matches(std::string_view name, std::string_view pattern) {
     return name.starts_with(pattern.substr(0, pattern.size() - 1));
 }
 
+bool is_unset(const TaskPlan& task, std::string_view name) {
+    return std::any_of(task.unset.begin(), task.unset.end(),
+                       [name](const std::string& pattern) { return matches(name, pattern); });
+}
+
 // Ranks and sizes are numbers; other values are addresses, which the plugin knows better.
 bool is_rank_or_size(std::string_view name, std::string_view value) {
     return name != "MASTER_ADDR" && name != "MASTER_PORT" && !value.empty() &&
@@ -70,8 +75,7 @@ std::vector<std::string_view> find_user_settable_variables() {
 bool is_removed(const TaskPlan& task, std::string_view name) {
     return std::none_of(task.set.begin(), task.set.end(),
                         [name](const auto& variable) { return variable.first == name; }) &&
-           std::any_of(task.unset.begin(), task.unset.end(),
-                       [name](const std::string& pattern) { return matches(name, pattern); });
+           is_unset(task, name);
 }
 
 }  // namespace
@@ -133,9 +137,7 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
     const TaskPlan& task = plan.tasks[local.value];
     remove_request_variables(environment);
     for (const std::string& name : environment.names()) {
-        const bool is_unset = std::ranges::any_of(
-            task.unset, [&](const std::string& pattern) { return matches(name, pattern); });
-        if (is_unset) environment.unset(name);
+        if (is_unset(task, name)) environment.unset(name);
     }
     const auto job_name = original_job_name(environment);
     Result<std::monostate> done = std::monostate{};
