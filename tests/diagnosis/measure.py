@@ -57,6 +57,7 @@ def read_arguments() -> argparse.Namespace:
     add("--waiters", default="plain", choices=(*WAITERS, "all"))
     add("--proctrack", default="all", choices=("linuxproc", "cgroup", "all"))
     add("--jobs", type=int, default=2 * (os.cpu_count() or 1), metavar="N", help="at a time")
+    add("--quiet", action="store_true", help="never start a job or look while another does")
     add("--age", type=float, default=25, metavar="SECONDS", help="of a hang at the look, at least")
     add("--watch", action="store_true", help="measure watch=1:end instead")
     add("--real-minute", action="store_true", help=f"else its minute is {HASTY_MINUTE} s")
@@ -90,6 +91,7 @@ def run_all(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Outcome]
         watch_seconds=minute if arguments.watch else 0,
         clean_seconds=60 * arguments.clean_minutes,
         answers=arguments.answers,
+        machine=threading.Lock() if arguments.quiet else contextlib.nullcontext(),
     )
     stop = threading.Event()
     outcomes: list[Outcome] = []

@@ -33,6 +33,7 @@ class Options:
     watch_seconds: float  # MINUTES of the watch, in seconds; 0: without one
     clean_seconds: float  # that a healthy job is watched
     answers: pathlib.Path | None
+    machine: contextlib.AbstractContextManager[object]  # entered to start a job, and to look
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,8 +200,11 @@ def execute(
     begun = time.monotonic()
     key = ",watch=1:end" if options.watch_seconds else ""
     try:
-        with Job(run, cluster, stop, key) as job:
-            job.begin()
+        with contextlib.ExitStack() as stack:
+            job = Job(run, cluster, stop, key)
+            with options.machine:
+                stack.enter_context(job)
+                job.begin()
             looks = watch if options.watch_seconds else look
             for outcome in looks(run, job, options):
                 yield dataclasses.replace(outcome, took=time.monotonic() - begun)
@@ -214,7 +218,8 @@ def look(run: Run, job: Job, options: Options) -> Iterator[Outcome]:
         # As a jitter that the seed draws: no two faults are of the same age.
         pause = (job.plan.choice * (number + 1)) % 100 / 10
         job.wait(pause if is_healthy else options.age + pause)
-        answer, seconds = job.look()
+        with options.machine:
+            answer, seconds = job.look()
         verdict = verdicts.verdict_on(run.case, job.plan.ranks, job.places(), answer)
         if options.answers:
             file = options.answers / f"{job.folder.name}-{number}.json"
