@@ -14,7 +14,8 @@ prepare_portable() {
     portable=$(readlink -f "$folder")
     build_tar
     results=()
-    tar -C "$work" -xf "$archive"
+    # With the same permissions for root and others.
+    tar -C "$work" --no-same-permissions -xf "$archive"
 }
 
 compile_portable() { # ARCHITECTURE FOLDER TARGETS CMAKE_OPTION...
