@@ -78,14 +78,15 @@ pack_convert_wheel() {
 # Without the plugin, which fits only one Slurm, and --backend mpi, which fits only one MPI.
 build_portable() {
     prepare_portable
-    local architecture build
+    local architecture build static
     for architecture in "${architectures[@]}"; do
         build=$work/$architecture
         compile_portable "$architecture" "$build" "distgpu_command nccl_scaling" -DDISTGPU_COMMAND=ON \
             -DDISTGPU_NCCL_SCALING=ON
-        # zig has no static glibc.
+        # zig has no static glibc. musl lacks the name of a type of glibc's.
+        static="-target $architecture-linux-musl -D__rlimit_resource_t=int"
         compile_portable "$architecture" "$build-static" distgpu_task -DDISTGPU_COMMAND=ON \
-            -DCMAKE_C_FLAGS="-target $architecture-linux-musl" -DCMAKE_CXX_FLAGS="-target $architecture-linux-musl"
+            -DCMAKE_C_FLAGS="$static" -DCMAKE_CXX_FLAGS="$static"
         cp "$build-static/tools/distgpu/distgpu-task" "$build/tools/distgpu"
         install_portable "$build"
         pack_tarball "$architecture"
