@@ -55,10 +55,11 @@ slurm-wlm-basic-plugins (<< $next~) | slurm-smd (<< $next~), libc6 (>= 2.28)" ]
     done
 }
 
-# Lintian has no complaint but that a program has its libraries in it.
+# distgpu-task is a static PIE, which lintian takes for a library; packaging/owner.bash names no maintainer yet.
 @test "lintian finds nothing" {
-    run -0 lintian --allow-root --fail-on error,warning \
-        --suppress-tags initial-upload-closes-no-bugs,statically-linked-binary,embedded-library "$portable"/*.deb
+    run -0 lintian --allow-root --fail-on error,warning --suppress-tags \
+        shared-library-lacks-prerequisites,bogus-mail-host,bogus-mail-host-in-debian-changelog,root-in-contact \
+        "$portable"/*.deb
 }
 
 # A copy of the release's bare root, with all packages below /debs.
