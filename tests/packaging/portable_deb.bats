@@ -9,7 +9,7 @@ source "$BATS_TEST_DIRNAME/hardening.bash"
 # shellcheck source=tests/matrix/root.bash
 source "$root/tests/matrix/root.bash"
 cache=${DISTGPU_CACHE:-$root/.cache}
-declare -A releases=([bookworm]=22.05 [trixie]=24.11 [forky]=26.05)
+declare -gA releases=([bookworm]=22.05 [trixie]=24.11 [forky]=26.05)
 
 setup_file() { needs_root; }
 
@@ -89,12 +89,12 @@ ii $version-1+slurm$slurm" ]
     run -0 inside nccl-scaling --help
     run -1 inside /usr/libexec/distgpu/distgpu-task
     [[ $output == "distgpu-task: started by srun "* ]]
+    printf '%s\n' ClusterName=test SlurmctldHost=localhost NodeName=localhost PartitionName=all\ Nodes=localhost \
+        >"$copy/etc/slurm/slurm.conf"
     conf=/etc/slurm/plugstack.conf.d/zz-distgpu.conf.sample
     run -0 inside distgpu check-config "$conf"
     [ -z "$output" ]
     # Slurm itself loads it, from its PluginDir.
-    printf '%s\n' ClusterName=test SlurmctldHost=localhost NodeName=localhost PartitionName=all\ Nodes=localhost \
-        >"$copy/etc/slurm/slurm.conf"
     echo "required spank_distgpu.so" >"$copy/etc/slurm/plugstack.conf"
     run -0 inside srun --distgpu=help
     [[ $output == *torchrun* ]]
