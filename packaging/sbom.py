@@ -2,9 +2,9 @@
 
     python3 packaging/sbom.py VERSION FOLDER LINKED HOMEPAGE
 
-LINKED lists the libraries of the builds for any Linux (packaging/portable/prepare writes it). The
-packages of Debian and RPM are linked with this machine's, whose versions dpkg knows. HOMEPAGE may be
-empty. SOURCE_DATE_EPOCH is the date of the document, so that the same files give the same document.
+LINKED lists the libraries of the builds for any Linux (packaging/portable/prepare writes it). RPMs are
+linked with this machine's, whose versions dpkg knows. HOMEPAGE may be empty. SOURCE_DATE_EPOCH is the
+date of the document, so that the same files give the same document.
 """
 
 import datetime
@@ -24,32 +24,36 @@ LICENSES = {
     "libsodium-dev": "ISC",
     "hwloc": "BSD-3-Clause",
     "libc++": "Apache-2.0 WITH LLVM-exception",
+    "libc++abi": "Apache-2.0 WITH LLVM-exception",
+    "libunwind": "Apache-2.0 WITH LLVM-exception",
+    "compiler_rt": "MIT",
+    "musl": "MIT",
     "libstdc++-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libgcc-12-dev": "GPL-3.0-or-later WITH GCC-exception-3.1",
     "libc6-dev": "LGPL-2.1-or-later",
 }
 PLUGIN = ["libfmt-dev", "nlohmann-json3-dev", "libexpected-dev"]
 COMMAND = PLUGIN + ["libcli11-dev", "libsodium-dev"]
+ZIG = ["libc++", "libc++abi", "libunwind", "compiler_rt"]
+GCC = ["libstdc++-12-dev", "libgcc-12-dev"]
 
 Json = dict[str, object]
 
 
 def linked(name: str) -> list[str]:
     """What is linked into the programs of this file of a release."""
-    portable = name.endswith((".so", ".whl")) or "-linux-" in name
-    if name.endswith(".so"):
-        return PLUGIN + ["libc++"]
-    if name.startswith("distgpu_convert-") or not portable and name.endswith(".tar.gz"):
+    if name.startswith("distgpu_convert-") or "-debuginfo-" in name or "-debugsource-" in name:
         return []
-    if portable:
-        return COMMAND + ["hwloc", "libc++"]
-    if "dbgsym" in name or "-debuginfo-" in name or "-debugsource-" in name:
+    if name.endswith(".tar.gz") and "-linux-" not in name:
         return []
-    if name.startswith("slurm-spank-distgpu"):
-        return PLUGIN + ["libstdc++-12-dev"]
-    if "nccl-scaling" in name:
-        return COMMAND
-    # distgpu-task is static.
-    return COMMAND + ["libstdc++-12-dev", "libc6-dev"]
+    plugin = name.startswith(("slurm-spank-distgpu", "spank_distgpu"))
+    scaling = name.startswith(("nccl-scaling", "distgpu-nccl-scaling"))
+    own = PLUGIN if plugin else COMMAND
+    if not name.endswith(".rpm"):
+        # The command's packages have distgpu-task too.
+        return own + ZIG + ([] if plugin or scaling else ["hwloc", "musl"])
+    # The plugin and distgpu-task have no shared C++ library.
+    return own + ([] if scaling else GCC) + ([] if plugin or scaling else ["libc6-dev"])
 
 
 def installed(package: str) -> str:
@@ -108,8 +112,7 @@ def document(version: str, folder: pathlib.Path, portable: dict[str, str], homep
         packages[entry["SPDXID"]] = entry
         relate("SPDXRef-DOCUMENT", "DESCRIBES", entry["SPDXID"])
         for name in linked(file.name):
-            versions = portable if "libc++" in linked(file.name) else {}
-            used = library(name, versions.get(name) or installed(name))
+            used = library(name, installed(name) if file.suffix == ".rpm" else portable[name])
             packages[used["SPDXID"]] = used
             relate(entry["SPDXID"], "STATIC_LINK", used["SPDXID"])
     created = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.UTC)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
-# Debian's packages through dpkg, in a root of this machine's release with Slurm: installed,
-# upgraded, taken away by another Slurm, removed, purged. The tests follow on each other.
-# Needs root and `packaging/build deb`.
+# A release's packages for Debian through dpkg, in a root of this machine's release with Slurm:
+# installed, upgraded, taken away by another Slurm, removed, purged. The tests follow on each other.
+# Needs root and `packaging/build` of portable and plugin.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 
 all=(distgpu nccl-scaling slurm-spank-distgpu)
 old=0.0.9-1
-new=$version-1+slurm$slurm
+new=$version-1
 sample=./slurm/plugstack.conf.d/zz-distgpu.conf.sample
 
 # Made once for all runs; a copy of it is the root.
@@ -19,7 +19,7 @@ base_root() {
         rm -rf "$base.part"
         mkdir -p "${base%/*}"
         debootstrap --variant=minbase \
-            --include=libhwloc15,libopenmpi3,python3,slurm-client,slurmd,systemd \
+            --include=python3,slurm-client,slurmd,systemd \
             "$codename" "$base.part" >&2
         rm -f "$base.part"/var/cache/apt/archives/*.deb
         mv "$base.part" "$base"
@@ -27,11 +27,14 @@ base_root() {
     echo "$base"
 }
 
+# Only the plugin's version names its Slurm.
+new_deb() { echo "$portable/$1_$new$([[ $1 != slurm-* ]] || echo "+slurm$slurm")_$(dpkg --print-architecture).deb"; } # NAME
+
 # The same packages with an older version: what an upgrade replaces.
 make_old() {
     local name
     for name in "${all[@]}"; do
-        dpkg-deb --raw-extract "$packages/${name}_${new}_"*.deb "$ROOT/old/$name"
+        dpkg-deb --raw-extract "$(new_deb "$name")" "$ROOT/old/$name"
         sed -i "s/${new//./\\.}/$old/" "$ROOT/old/$name/DEBIAN/control"
         dpkg-deb --root-owner-group --build "$ROOT/old/$name" "$ROOT/old" >&2
     done
@@ -51,7 +54,7 @@ setup_file() {
     cp -a "$(base_root)" "$ROOT"
     mkdir "$ROOT"/{old,new}
     local name
-    for name in "${all[@]}"; do cp "$packages/${name}_${new}_"*.deb "$ROOT/new"; done
+    for name in "${all[@]}"; do cp "$(new_deb "$name")" "$ROOT/new"; done
     make_old
     make_next_slurm
     # What an administrator has: the plugin enabled by a copy of the sample.
@@ -69,13 +72,15 @@ versions() {
 
 @test "installing adds the sample to /etc, and enables nothing" {
     in_root bash -c 'dpkg --install /old/*.deb'
-    [ "$(versions)" = "ii $old" ]
+    [ "$(versions)" = "ii $old
+ii $old+slurm$slurm" ]
     [ "$(changed)" = "$sample" ]
 }
 
 @test "an upgrade leaves /etc as it is" {
     in_root bash -c 'dpkg --install /new/*.deb'
-    [ "$(versions)" = "ii $new" ]
+    [ "$(versions)" = "ii $new
+ii $new+slurm$slurm" ]
     [ "$(changed)" = "$sample" ]
 }
 

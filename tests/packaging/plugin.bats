@@ -1,8 +1,11 @@
 #!/usr/bin/env bats
 # The plugin for each Slurm and architecture: what it needs, that it loads, and that this machine's
-# Slurm starts steps with it. Needs root and `packaging/build plugin`.
+# Slurm starts steps with it and the portable command. Needs root and `packaging/build` of plugin and
+# portable.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
+# shellcheck source=tests/packaging/hardening.bash
+source "$BATS_TEST_DIRNAME/hardening.bash"
 # shellcheck source=tests/matrix/root.bash
 source "$root/tests/matrix/root.bash"
 cache=${DISTGPU_CACHE:-$root/.cache}
@@ -11,7 +14,10 @@ releases=(22.05 24.11 26.05)
 
 setup_file() { needs_root; }
 
-teardown_file() { "$sandbox" down --name plugin >/dev/null 2>&1 || true; }
+teardown_file() {
+    "$sandbox" down --name plugin >/dev/null 2>&1 || true
+    rm -rf /tmp/distgpu-plugin
+}
 
 # The symbols that Slurm has to have.
 of_slurm() { # FILE
@@ -45,7 +51,9 @@ C
 all_load() { # ARCHITECTURE ROOT COMMAND, which gets the root, a program and its arguments
     local release file
     for release in "${releases[@]}"; do
-        file=$packages/spank_distgpu-$version-slurm$release-$1.so
+        file=$portable/spank_distgpu-$version-slurm$release-$1.so
+        run -0 lacks "$file"
+        [ -z "$output" ]
         run -1 grep -vE '^(slurm|spank)_' <<<"$(of_slurm "$file")"
         [ "$(printf '%s\n' "$(newest_glibc "$file")" 2.28 | sort -V | tail -n 1)" = 2.28 ]
         run -1 grep -vE '^(spank_)?plugin_|^slurm_spank_' <<<"$(
@@ -72,13 +80,21 @@ all_load() { # ARCHITECTURE ROOT COMMAND, which gets the root, a program and its
 
 # srun closes the plugin before it ends.
 @test "that for this machine's Slurm gives each task its rank" {
-    "$sandbox" up --name plugin --nodes 2 --plugin "$packages/spank_distgpu-$version-slurm$slurm-x86_64.so"
+    # Open to the user whose jobs run there, which bats's own folders are not.
+    rm -rf /tmp/distgpu-plugin
+    mkdir /tmp/distgpu-plugin
+    tar -C /tmp/distgpu-plugin --strip-components=1 -xf "$portable/distgpu-$version-linux-x86_64.tar.gz"
+    "$sandbox" up --name plugin --nodes 2 --plugin "$portable/spank_distgpu-$version-slurm$slurm-x86_64.so \
+        command=/tmp/distgpu-plugin/bin/distgpu"
     run -0 "$sandbox" run --name plugin -- srun -N2 --ntasks-per-node=2 --distgpu=pytorch \
         sh -c 'echo $RANK of $WORLD_SIZE'
     [ "$(grep 'of 4$' <<<"$output" | sort)" = "0 of 4
 1 of 4
 2 of 4
 3 of 4" ]
+    run -0 "$sandbox" run --name plugin -- srun -N2 --distgpu=pytorch,signal sh -c 'cat /proc/$PPID/comm'
+    [ "$output" = "distgpu-task
+distgpu-task" ]
     run "$sandbox" run --name plugin -- srun --distgpu=nonsense true
     [ "$status" -ne 0 ]
     [[ $output == *"nonsense"* ]]

@@ -5,6 +5,8 @@
 # portable`; the command built here is $DISTGPU_COMMAND.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
+# shellcheck source=tests/packaging/hardening.bash
+source "$BATS_TEST_DIRNAME/hardening.bash"
 # shellcheck source=tests/matrix/root.bash
 source "$root/tests/matrix/root.bash"
 cache=${DISTGPU_CACHE:-$root/.cache}
@@ -16,7 +18,7 @@ setup_file() {
     export PORTABLE_ARM=$BATS_FILE_TMPDIR/distgpu-$version-linux-aarch64
     local tree
     for tree in "$PORTABLE" "$PORTABLE_ARM"; do
-        tar -C "$BATS_FILE_TMPDIR" -xf "$packages/${tree##*/}.tar.gz"
+        tar -C "$BATS_FILE_TMPDIR" -xf "$portable/${tree##*/}.tar.gz"
     done
     # Open to the user whose jobs run there, which bats's own folders are not.
     export SHARED=/tmp/distgpu-portable
@@ -35,17 +37,35 @@ setup_file() {
         [ "$(printf '%s\n' "$newest" 2.28 | sort -V | tail -n 1)" = 2.28 ]
         [ "$(stat -c %s "$program")" -lt 8000000 ]
     done
+    # It starts in containers, from an open file of the host.
+    mkdir "$BATS_TEST_TMPDIR/nothing"
+    cp /usr/bin/qemu-aarch64-static "$BATS_TEST_TMPDIR/nothing"
+    cp "$PORTABLE/libexec/distgpu/distgpu-task" "$BATS_TEST_TMPDIR/nothing"
+    run -1 chroot "$BATS_TEST_TMPDIR/nothing" /distgpu-task
+    [[ $output == "distgpu-task: started by srun "* ]]
+    cp "$PORTABLE_ARM/libexec/distgpu/distgpu-task" "$BATS_TEST_TMPDIR/nothing"
+    run -1 chroot "$BATS_TEST_TMPDIR/nothing" /qemu-aarch64-static /distgpu-task
+    [[ $output == "distgpu-task: started by srun "* ]]
+}
+
+@test "they are hardened" {
+    local tree
+    for tree in "$PORTABLE" "$PORTABLE_ARM"; do
+        run -0 all_hardened "$tree" distgpu distgpu-task nccl-scaling
+    done
 }
 
 @test "tarball and wheel of an architecture have its programs" {
-    local wheel architecture machine
+    local wheel architecture machine tree data program
     while read -r architecture machine; do
-        wheel=$packages/distgpu-$version-py3-none-manylinux_2_28_$architecture.whl
+        wheel=$portable/distgpu-$version-py3-none-manylinux_2_28_$architecture.whl
         python3 -m zipfile --extract "$wheel" "$BATS_TEST_TMPDIR/$architecture"
-        for program in distgpu nccl-scaling; do
-            cmp "$BATS_TEST_TMPDIR/$architecture/distgpu-$version.data/scripts/$program" \
-                "$BATS_FILE_TMPDIR/distgpu-$version-linux-$architecture/bin/$program"
-            run -0 readelf --file-header "$BATS_FILE_TMPDIR/distgpu-$version-linux-$architecture/bin/$program"
+        tree=$BATS_FILE_TMPDIR/distgpu-$version-linux-$architecture
+        data=$BATS_TEST_TMPDIR/$architecture/distgpu-$version.data
+        diff -r "$data/scripts" "$tree/bin"
+        diff -r "$data/data/libexec" "$tree/libexec"
+        for program in "$tree"/{bin/{distgpu,nccl-scaling},libexec/distgpu/distgpu-task}; do
+            run -0 readelf --file-header "$program"
             [[ $output == *"Machine: "*"$machine"* ]]
         done
     done <<<"x86_64 X86-64
@@ -141,15 +161,16 @@ teardown_file() {
 @test "pip installs the command, and exec trains" {
     local venv=$SHARED/user/venv wheel python sandbox=$root/tools/sandbox/sandbox
     python=$("$root/tests/frameworks/environment" torch 3>&-)
-    wheel=$(basename "$packages"/distgpu-*x86_64.whl)
+    wheel=$(basename "$portable"/distgpu-*x86_64.whl)
     "$sandbox" up --name portable --nodes 2
     as_user() { "$sandbox" run --name portable -- "$@"; }
     install -d -m 755 -o sandbox "$SHARED/user"
-    install -m 644 -t "$SHARED" "$packages/$wheel" "$root/examples/train.py"
+    install -m 644 -t "$SHARED" "$portable/$wheel" "$root/examples/train.py"
     # The machine's own Python, which every user may run.
     as_user /usr/bin/python3 -m venv "$venv"
     as_user "$venv/bin/pip" install --quiet --no-index "$SHARED/$wheel"
     as_user test -f "$venv/share/man/man1/distgpu.1"
+    as_user test -x "$venv/libexec/distgpu/distgpu-task"
     as_user "$venv/bin/distgpu" topo >/dev/null
     run as_user env OMP_NUM_THREADS=1 PATH="$venv/bin:$PATH" \
         srun -N2 --ntasks-per-node=2 --cpus-per-task=2 distgpu exec pytorch -- \

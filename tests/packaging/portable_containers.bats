@@ -17,7 +17,7 @@ setup_file() {
     local mounts=$PREFIX/etc/enroot/mounts.d base=$cache/portable-roots/bullseye
     # This image has a /usr of its own.
     rm "$mounts/30-usr.fstab"
-    tar -C "$PREFIX" -xf "$packages/distgpu-$version-linux-x86_64.tar.gz"
+    tar -C "$PREFIX" -xf "$portable/distgpu-$version-linux-x86_64.tar.gz"
     chmod -R go+rX "$PREFIX"/distgpu-*
     sed "s|^/opt/distgpu/|$(echo "$PREFIX"/distgpu-*)/|" "$root/packaging/recipes/enroot/40-distgpu.fstab" \
         >"$mounts/40-distgpu.fstab"

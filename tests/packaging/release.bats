@@ -30,15 +30,16 @@ refused() { # MESSAGE
 stand_in_build() {
     cat >packaging/build <<'TEXT'
 #!/usr/bin/env bash
-declare -A files=([tar]=distgpu-1.2.3.tar.gz [portable]=distgpu-1.2.3-linux-aarch64.tar.gz
-    [plugin]=spank_distgpu-1.2.3-slurm24.11-aarch64.so [rpm]=distgpu-1.2.3-1.x86_64.rpm
-    [deb]="slurm-spank-distgpu_1.2.3-1_amd64.deb distgpu_1.2.3.orig.tar.gz distgpu_1.2.3-1.dsc
-        distgpu_1.2.3-1.debian.tar.xz distgpu_1.2.3-1_amd64.buildinfo distgpu_1.2.3-1_amd64.changes")
+declare -A files=([tar]=distgpu-1.2.3.tar.gz
+    [portable]="distgpu-1.2.3-linux-aarch64.tar.gz nccl-scaling_1.2.3-1_arm64.deb"
+    [plugin]="spank_distgpu-1.2.3-slurm24.11-aarch64.so slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb"
+    [rpm]="distgpu-1.2.3-1.x86_64.rpm slurm-spank-distgpu-1.2.3-1.x86_64.rpm")
 for name in ${files[$1]}; do echo "$1" >"$3/$name"; done
 TEXT
     export DISTGPU_CACHE=$BATS_TEST_TMPDIR/cache
     mkdir -p "$DISTGPU_CACHE/portable"
-    printf '%s\n' "libc++ 22.1.8" "hwloc 2.9.0" "libsodium-dev 1.0.17-1" "libfmt-dev 9.1.0" \
+    printf '%s\n' "libc++ 22.1.8" "libc++abi 22.1.8" "libunwind 22.1.8" "compiler_rt 0.17.1" "musl 1.2.5" \
+        "hwloc 2.9.0" "libsodium-dev 1.0.17-1" "libfmt-dev 9.1.0" \
         "nlohmann-json3-dev 3.11.2" "libexpected-dev 1.0.0" "libcli11-dev 2.1.2" >"$DISTGPU_CACHE/portable/linked"
     commit
 }
@@ -57,10 +58,12 @@ distgpu-1.2.3-1.x86_64.rpm
 distgpu-1.2.3-linux-aarch64.tar.gz
 distgpu-1.2.3.spdx.json
 distgpu-1.2.3.tar.gz
-slurm-spank-distgpu_1.2.3-1_amd64.deb
+nccl-scaling_1.2.3-1_arm64.deb
+slurm-spank-distgpu-1.2.3-1.x86_64.rpm
+slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb
 spank_distgpu-1.2.3-slurm24.11-aarch64.so" ]
     sha256sum --strict --check SHA256SUMS
-    [ "$(wc -l <SHA256SUMS)" -eq 6 ]
+    [ "$(wc -l <SHA256SUMS)" -eq 8 ]
 }
 
 # FILE: the names and versions of what it is linked with.
@@ -72,23 +75,34 @@ linked() {
         distgpu-1.2.3.spdx.json | sort
 }
 
+names_linked() { linked "$1" | cut -d' ' -f1 | paste -sd' '; } # FILE
+
 @test "the SBOM names what each file is linked with: zig's libraries or this machine's" {
     stand_in_build
     packaging/release 1.2.3 --output "$BATS_TEST_TMPDIR/first"
     packaging/release 1.2.3 --output "$BATS_TEST_TMPDIR/second"
     diff -r "$BATS_TEST_TMPDIR"/{first,second}
     cd "$BATS_TEST_TMPDIR/first"
-    [ "$(linked distgpu-1.2.3-linux-aarch64.tar.gz)" = "hwloc 2.9.0
+    [ "$(linked distgpu-1.2.3-linux-aarch64.tar.gz)" = "compiler_rt 0.17.1
+hwloc 2.9.0
 libc++ 22.1.8
+libc++abi 22.1.8
 libcli11-dev 2.1.2
 libexpected-dev 1.0.0
 libfmt-dev 9.1.0
 libsodium-dev 1.0.17-1
+libunwind 22.1.8
+musl 1.2.5
 nlohmann-json3-dev 3.11.2" ]
-    [ "$(linked spank_distgpu-1.2.3-slurm24.11-aarch64.so | cut -d' ' -f1 | paste -sd' ')" = \
-        "libc++ libexpected-dev libfmt-dev nlohmann-json3-dev" ]
-    [ "$(linked slurm-spank-distgpu_1.2.3-1_amd64.deb | grep ^libstdc)" = \
-        "libstdc++-12-dev $(dpkg-query --show --showformat '${Version}' libstdc++-12-dev)" ]
+    local plugin=slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb
+    [ "$(names_linked "$plugin")" = "compiler_rt libc++ libc++abi libexpected-dev libfmt-dev libunwind nlohmann-json3-dev" ]
+    [ "$(names_linked spank_distgpu-1.2.3-slurm24.11-aarch64.so)" = "$(names_linked "$plugin")" ]
+    [ "$(names_linked nccl-scaling_1.2.3-1_arm64.deb)" = "compiler_rt libc++ libc++abi libcli11-dev libexpected-dev \
+libfmt-dev libsodium-dev libunwind nlohmann-json3-dev" ]
+    [ "$(names_linked slurm-spank-distgpu-1.2.3-1.x86_64.rpm)" = "libexpected-dev libfmt-dev libgcc-12-dev \
+libstdc++-12-dev nlohmann-json3-dev" ]
+    [ "$(linked distgpu-1.2.3-1.x86_64.rpm | grep ^libc6)" = \
+        "libc6-dev $(dpkg-query --show --showformat '${Version}' libc6-dev)" ]
     [ -z "$(linked distgpu-1.2.3.tar.gz)" ]
     diff <(jq -r '.packages[] | select(.checksums) | "\(.checksums[0].checksumValue)  \(.name)"' distgpu-1.2.3.spdx.json) \
         <(grep -v spdx SHA256SUMS)

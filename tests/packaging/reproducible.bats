@@ -12,9 +12,9 @@ build_again() { # KIND
         "$root/packaging/build" "$1" --no-check --output "$BATS_TEST_TMPDIR/again" >&2
 }
 
-equals_first_build() { # PATTERN
+equals_first_build() { # PATTERN [FOLDER]
     local again
-    for again in "$BATS_TEST_TMPDIR"/again/$1; do cmp "$packages/${again##*/}" "$again"; done
+    for again in "$BATS_TEST_TMPDIR"/again/$1; do cmp "${2-$packages}/${again##*/}" "$again"; done
 }
 
 @test "Debian's packages" {
@@ -31,10 +31,10 @@ equals_first_build() { # PATTERN
 
 @test "the plugin for each Slurm" {
     build_again plugin
-    equals_first_build '*.so'
+    equals_first_build '*' "$portable"
 }
 
 @test "the portable programs" {
     build_again portable
-    equals_first_build 'distgpu-*'
+    equals_first_build '*' "$portable"
 }
