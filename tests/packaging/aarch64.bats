@@ -23,7 +23,18 @@ plugin=${DISTGPU_PLUGIN:-$root/build/dev/spank_plugin/spank_distgpu.so}
 stage=/tmp/distgpu-aarch64
 arm=$stage/arm
 qemu=(qemu-aarch64-static -L "$arm")
-left_out=()
+# Tests that need what qemu-user does not have.
+left_out=(
+    # prctl(PR_SET_CHILD_SUBREAPER)
+    RunCommand.WhatTakesTooLongIsKilledWithItsChildren RunCommand.WhatAProgramLeavesBehindIsKilled
+    # In /proc, a process's program is qemu, its system call x86-64's, and its own times are 0.
+    ProcessFacts.OfThisProcess OwnProgram.IsNotThatOfAProcessInAnotherWorld
+    FindStackTools.AreSoughtBesideOwnProgramsAndTheirLinks FindStackTools.ArePausingNoProcessThatStands
+    FindStackTools.ThatAreMissingOrFailSayWhy
+    ProcessFacts.TellInWhichCallAProcessSleeps ReadWork.HasWhatTheProcessesBelowDid
+    # Netlink, by which a process's connections are read
+    SocketsOf.CountNoBackgroundPort SocketsOf.GrowQuietWhenNothingMoves SocketsOf.TellsWhatMoved
+)
 
 setup_file() {
     needs_root
