@@ -27,11 +27,13 @@ qemu=(qemu-aarch64-static -L "$arm")
 left_out=(
     # prctl(PR_SET_CHILD_SUBREAPER)
     RunCommand.WhatTakesTooLongIsKilledWithItsChildren RunCommand.WhatAProgramLeavesBehindIsKilled
-    # In /proc, a process's program is qemu, its system call x86-64's, and its own times are 0.
+    # In /proc, a process's program is qemu, its system call x86-64's, its own times are 0, and it
+    # catches every signal.
     ProcessFacts.OfThisProcess OwnProgram.IsNotThatOfAProcessInAnotherWorld
-    FindStackTools.AreSoughtBesideOwnProgramsAndTheirLinks FindStackTools.ArePausingNoProcessThatStands
-    FindStackTools.ThatAreMissingOrFailSayWhy
+    FindStackTools.AreSoughtBesideOwnProgramsAndTheirLinks
     ProcessFacts.TellInWhichCallAProcessSleeps ReadWork.HasWhatTheProcessesBelowDid
+    TaskParentTest.PassesASignalToTheRankThatCatchesItOnce
+    TaskParentTest.WaitsForTheRankThatHandlesWhatEndedItsShell
     # Netlink, by which a process's connections are read
     SocketsOf.CountNoBackgroundPort SocketsOf.GrowQuietWhenNothingMoves SocketsOf.TellsWhatMoved
 )
