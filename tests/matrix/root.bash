@@ -8,13 +8,15 @@ mirror() {
 
 # Every release since 2019 is made by the script of sid; an old debootstrap knows only that one.
 # In a mount namespace, so that an interrupted debootstrap leaves no mount behind. The packages of
-# another architecture than the machine's are unpacked, but not configured.
-make_root() { # RELEASE ROOT [ARCHITECTURE]
+# another architecture than the machine's are unpacked, but not configured; PACKAGE is one more.
+make_root() { # RELEASE ROOT [ARCHITECTURE [PACKAGE]]
     [[ ! -e $2/made ]] || return 0
     rm -rf --one-file-system "$2"
     unshare --mount --propagation private debootstrap --variant=minbase ${3:+--foreign "--arch=$3"} \
-        "$1" "$2" "$(mirror)" \
+        ${4:+"--include=$4"} "$1" "$2" "$(mirror)" \
         /usr/share/debootstrap/scripts/sid || return
+    # debootstrap itself unpacks only the packages that every system has.
+    [[ ! ${4-} ]] || find "$2/var/cache/apt/archives" -name '*.deb' -exec dpkg-deb --extract {} "$2" \; || return
     # The way to the mirror.
     cp /etc/hosts /etc/resolv.conf "$2/etc" || return
     apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' >"$2/etc/apt/apt.conf.d/90machine"
