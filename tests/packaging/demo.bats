@@ -12,7 +12,7 @@ setup_file() { needs_root; }
 setup() { folder=$BATS_TEST_TMPDIR; }
 
 @test "16 ranks agree, and nothing is compiled" {
-    run "$demo" --no-install --prebuilt "$packages"
+    run "$demo" --no-install --prebuilt "$portable"
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output == *"
