@@ -85,13 +85,16 @@ def plan_of_runs(arguments: argparse.Namespace) -> list[Run]:
 
 def run_all(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Outcome]:
     minute = 60 if arguments.real_minute else HASTY_MINUTE
+    machine: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+    if arguments.quiet:
+        machine = threading.Lock()
     options = Options(
         age=arguments.age,
         looks=arguments.looks,
         watch_seconds=minute if arguments.watch else 0,
         clean_seconds=60 * arguments.clean_minutes,
         answers=arguments.answers,
-        machine=threading.Lock() if arguments.quiet else contextlib.nullcontext(),
+        machine=machine,
     )
     stop = threading.Event()
     outcomes: list[Outcome] = []
