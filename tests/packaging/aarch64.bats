@@ -14,7 +14,7 @@ source "$BATS_TEST_DIRNAME/packages.bash"
 source "$root/tests/matrix/root.bash"
 cache=${DISTGPU_CACHE:-$root/.cache}
 sandbox=$root/tools/sandbox/sandbox
-portable=$cache/portable/aarch64
+zig=$cache/portable/aarch64
 debian=$cache/portable-roots/bookworm-arm64-slurmd
 build=$root/build/aarch64
 command=${DISTGPU_COMMAND:-$root/build/dev/tools/distgpu/distgpu}
@@ -27,6 +27,9 @@ qemu=(qemu-aarch64-static -L "$arm")
 left_out=(
     # prctl(PR_SET_CHILD_SUBREAPER)
     RunCommand.WhatTakesTooLongIsKilledWithItsChildren RunCommand.WhatAProgramLeavesBehindIsKilled
+    Supervise.LeavesNoDescendant Supervise.WaitsForAResourceTracker
+    # getsockopt(TCP_INFO) and ioctl(SIOCOUTQNSD)
+    Stream.IsHeldBackWhileTcpIsFull Stream.IsHeldBackWhileDataIsUnsent
     # In /proc, a process's program is qemu, its system call x86-64's, its own times are 0, and it
     # catches every signal.
     ProcessFacts.OfThisProcess OwnProgram.IsNotThatOfAProcessInAnotherWorld
@@ -40,7 +43,7 @@ left_out=(
 
 setup_file() {
     needs_root
-    "$root/packaging/portable/prepare" "${portable%/*}" >&2
+    "$root/packaging/portable/prepare" "${zig%/*}" >&2
     make_root bookworm "$debian" arm64 slurmd >&2
     rm -rf "$stage"
     mkdir -p "$arm/usr"
@@ -57,14 +60,14 @@ teardown_file() {
 # The product as in a release; only the tests are not optimized.
 compile() {
     local toolchain=(-G Ninja -DCMAKE_TOOLCHAIN_FILE="$root/packaging/portable/zig.cmake"
-        -DDISTGPU_PORTABLE="$portable")
+        -DDISTGPU_PORTABLE="$zig")
     cmake -S /usr/src/googletest -B "$build/googletest" "${toolchain[@]}" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_INSTALL_PREFIX="$build/root"
     cmake --build "$build/googletest" --target install
     cmake -S "$root" -B "$build" "${toolchain[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DCMAKE_CXX_FLAGS_RELWITHDEBINFO='-O3 -DNDEBUG' -DGTest_DIR="$build/root/lib/cmake/GTest" \
         -DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST \
-        -DDISTGPU_PLUGIN=ON -DSlurm_INCLUDE_DIR="$portable/slurm/$slurm/include" \
+        -DDISTGPU_PLUGIN=ON -DSlurm_INCLUDE_DIR="$zig/slurm/$slurm/include" \
         -DDISTGPU_COMMAND=ON -DDISTGPU_NCCL_SCALING=OFF
     cmake --build "$build" --target spank_distgpu distgpu_command unit_tests golden_tests golden_binding_tests
 }
