@@ -15,11 +15,13 @@ stand_in() { # NAME SCRIPT
     chmod +x "bin/$1"
 }
 
-# Configures and installs as much of Slurm 25.05.8 as packaging/slurm_headers uses.
+# Configures and installs as much of Slurm 25.05.8 as packaging/slurm_headers uses. As Slurm's own,
+# configure asks for MUNGE, which the headers do not need.
 make_slurm_archive() {
     mkdir slurm-25.05.8
     cat >slurm-25.05.8/configure <<'SH'
 #!/bin/sh
+[ "$3" = --without-munge ] || { echo "configure: error: unable to locate munge installation" >&2; exit 1; }
 printf 'install-pkgincludeHEADERS:\n\tmkdir -p %s/include/slurm\n\tcp version.h %s/include/slurm/slurm_version.h\n' \
     "${2#--prefix=}" "${2#--prefix=}" >Makefile
 SH
