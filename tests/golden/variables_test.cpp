@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace distgpu::golden {
@@ -70,25 +72,44 @@ bool same_variables(const Framework& left, const Framework& right) {
            removed_line(left) == removed_line(right) && left.service == right.service;
 }
 
-// The modes' sections. A variable that an earlier section explains is only named.
+// The modes' sections; modes with the same variables share one. A variable that an earlier section
+// explains is only named.
 class Sections {
   public:
     void append(const Framework& framework) {
-        text_ += formatted("## {}\n{}.", framework.mode, framework.summary);
-        const auto twin = std::find_if(done_.begin(), done_.end(), [&](const Framework* earlier) {
-            return same_variables(*earlier, framework);
-        });
-        if (twin == done_.end()) {
-            text_ += variables_of(framework);
-            done_.push_back(&framework);
+        const auto same =
+            std::find_if(sections_.begin(), sections_.end(), [&](const Section& earlier) {
+                return same_variables(*earlier.modes.front(), framework);
+            });
+        if (same != sections_.end()) {
+            same->modes.push_back(&framework);
         } else {
-            text_ += formatted(" The variables are those of `{}`.\n\n", (*twin)->mode);
+            std::string variables = variables_of(framework);
+            if (framework.service != nullptr) variables += option_table(*framework.service);
+            sections_.push_back({{&framework}, std::move(variables)});
         }
-        if (framework.service != nullptr) text_ += option_table(*framework.service);
     }
-    const std::string& text() const { return text_; }
+    std::string text() const {
+        std::string text;
+        for (const Section& section : sections_) {
+            std::vector<std::string_view> modes;
+            std::vector<std::string_view> summaries;
+            for (const Framework* framework : section.modes) {
+                modes.push_back(framework->mode);
+                summaries.push_back(framework->summary);
+            }
+            text += formatted("## {}\n{}.{}", join(modes, ", "), join(summaries, "; "),
+                              section.variables);
+        }
+        return text;
+    }
 
   private:
+    struct Section {
+        std::vector<const Framework*> modes;
+        std::string variables;
+    };
+
     std::string variables_of(const Framework& framework) {
         std::vector<std::string> known;
         std::vector<SetVariable> fresh;
@@ -104,7 +125,7 @@ class Sections {
             }
         }
         std::string text = known.empty() ? "" : formatted(" Set as above: {}.", join(known, ", "));
-        if (fresh.size() <= 2) {
+        if (fresh.size() <= most_in_a_sentence) {
             std::vector<std::string> items;
             for (const SetVariable& variable : fresh) {
                 items.push_back(formatted("`{}` ({})", variable.name, variable.meaning));
@@ -112,12 +133,13 @@ class Sections {
             if (!items.empty()) text += formatted(" Set: {}.", join(items, ", "));
         }
         text += "\n\n";
-        if (fresh.size() > 2) text += set_table(fresh);
+        if (fresh.size() > most_in_a_sentence) text += set_table(fresh);
         return text + removed_line(framework);
     }
 
-    std::string text_;
-    std::vector<const Framework*> done_;
+    static constexpr std::size_t most_in_a_sentence = 3;  // variables; more are a table
+
+    std::vector<Section> sections_;
     std::map<std::string, std::string> meanings_;
 };
 
@@ -156,8 +178,13 @@ TEST(VariablesPage, NamesEveryVariable) {
     const auto names = [&page](std::string_view variable) {
         return page.find(formatted("`{}`", variable)) != std::string::npos;
     };
+    std::string modes = " ";  // of all sections
+    std::istringstream lines(page);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("## ")) modes += line.substr(3) + ", ";
+    }
     for (const Framework* framework : frameworks()) {
-        EXPECT_NE(page.find(formatted("\n## {}\n", framework->mode)), std::string::npos);
+        EXPECT_NE(modes.find(formatted(" {}, ", framework->mode)), std::string::npos);
         for (const SetVariable& variable : framework->sets) EXPECT_TRUE(names(variable.name));
         for (const UnsetVariable& variable : framework->unsets) EXPECT_TRUE(names(variable.name));
     }
