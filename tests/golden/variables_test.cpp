@@ -132,9 +132,10 @@ class Sections {
             }
             if (!items.empty()) text += formatted(" Set: {}.", join(items, ", "));
         }
-        text += "\n\n";
-        if (fresh.size() > most_in_a_sentence) text += set_table(fresh);
-        return text + removed_line(framework);
+        const std::string removed = removed_line(framework);
+        const bool has_table = fresh.size() > most_in_a_sentence;
+        text += has_table ? "\n\n" + set_table(fresh) : removed.empty() ? "\n\n" : "\n";
+        return text + removed;
     }
 
     static constexpr std::size_t most_in_a_sentence = 3;  // variables; more are a table
