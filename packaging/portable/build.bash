@@ -75,45 +75,48 @@ pack_convert_wheel() {
     results+=("$work"/distgpu_convert-*.whl)
 }
 
-# Without the plugin, which fits only one Slurm, and --backend mpi, which fits only one MPI.
-build_portable() {
-    prepare_portable
-    local architecture build static
-    for architecture in "${architectures[@]}"; do
-        build=$work/$architecture
-        compile_portable "$architecture" "$build" "distgpu_command nccl_scaling" -DDISTGPU_COMMAND=ON \
-            -DDISTGPU_NCCL_SCALING=ON
-        # zig has no static glibc. musl lacks the name of a type of glibc's.
-        static="-target $architecture-linux-musl -D__rlimit_resource_t=int"
-        compile_portable "$architecture" "$build-static" distgpu_task -DDISTGPU_COMMAND=ON \
-            -DCMAKE_C_FLAGS="$static" -DCMAKE_CXX_FLAGS="$static"
-        cp "$build-static/tools/distgpu/distgpu-task" "$build/tools/distgpu"
-        install_portable "$build"
-        pack_tarball "$architecture"
-        pack_wheel "$architecture"
-        pack_debs "$architecture" /dev/null distgpu nccl-scaling
-    done
-    pack_convert_wheel
-    results+=("$work"/*.deb)
+# The plugin alone, which fits only one Slurm, as a file and as Debian's package.
+build_plugin() { # ARCHITECTURE SLURM_PREFIX
+    # PluginDir of SchedMD's packages, or of Debian's.
+    local plugins="slurm" file
+    [[ $2 != "$portable"/* ]] || plugins="slurm-wlm"
+    compile_portable "$1" "$work/$1" spank_distgpu -DDISTGPU_PLUGIN=ON -DSlurm_INCLUDE_DIR="$2/include" \
+        -DDISTGPU_PLUGIN_DIR="lib/$1-linux-gnu/$plugins"
+    file=$work/spank_distgpu-$version-slurm$(slurm_release "$2")-$1.so
+    install -m 644 "$work/$1/spank_plugin/spank_distgpu.so" "$file"
+    results+=("$file")
+    install_portable "$work/$1"
+    pack_debs "$1" "$2/include/slurm/slurm_version.h" slurm-spank-distgpu
 }
 
-# For the Slurm that --slurm names, or for each of Debian's.
-build_plugin() {
+# Without --backend mpi, which fits only one MPI.
+build_programs() { # ARCHITECTURE
+    local build=$work/$1 static
+    compile_portable "$1" "$build" "distgpu_command nccl_scaling" -DDISTGPU_COMMAND=ON \
+        -DDISTGPU_NCCL_SCALING=ON
+    # zig has no static glibc. musl lacks the name of a type of glibc's.
+    static="-target $1-linux-musl -D__rlimit_resource_t=int"
+    compile_portable "$1" "$build-static" distgpu_task -DDISTGPU_COMMAND=ON \
+        -DCMAKE_C_FLAGS="$static" -DCMAKE_CXX_FLAGS="$static"
+    cp "$build-static/tools/distgpu/distgpu-task" "$build/tools/distgpu"
+    install_portable "$build"
+    pack_tarball "$1"
+    pack_wheel "$1"
+    pack_debs "$1" /dev/null distgpu nccl-scaling
+}
+
+# The plugin for the Slurm that --slurm names, or for each of Debian's and those in build/slurm.
+build_portable() {
     [[ ! $slurm ]] || needs_slurm
     prepare_portable
-    # PluginDir of SchedMD's packages, or of Debian's.
-    local architecture prefix file plugins=${slurm:+slurm}
+    shopt -s nullglob
+    local architecture prefix
     for architecture in "${architectures[@]}"; do
-        for prefix in ${slurm:-"$portable/$architecture/slurm"/*}; do
-            compile_portable "$architecture" "$work/$architecture" spank_distgpu -DDISTGPU_PLUGIN=ON \
-                -DSlurm_INCLUDE_DIR="$prefix/include" \
-                -DDISTGPU_PLUGIN_DIR="lib/$architecture-linux-gnu/${plugins:-slurm-wlm}"
-            file=$work/spank_distgpu-$version-slurm$(slurm_release "$prefix")-$architecture.so
-            install -m 644 "$work/$architecture/spank_plugin/spank_distgpu.so" "$file"
-            results+=("$file")
-            install_portable "$work/$architecture"
-            pack_debs "$architecture" "$prefix/include/slurm/slurm_version.h" slurm-spank-distgpu
+        build_programs "$architecture"
+        for prefix in ${slurm:-"$portable/$architecture/slurm"/* "$root/build/slurm"/*}; do
+            build_plugin "$architecture" "$prefix"
         done
     done
+    pack_convert_wheel
     results+=("$work"/*.deb)
 }

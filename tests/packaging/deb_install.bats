@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # A release's packages for Debian through dpkg, in a root of this machine's release with Slurm:
 # installed, upgraded, taken away by another Slurm, removed, purged. The tests follow on each other.
-# Needs root and `packaging/build` of portable and plugin.
+# Needs root and `packaging/build portable`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 

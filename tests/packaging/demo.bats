@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # tools/demo with released files: it trains with those of this machine's Slurm, without a compiler,
-# and says which files a folder has in place of those. Needs root and `packaging/build portable` and
-# `plugin`.
+# and says which files a folder has in place of those. Needs root and `packaging/build
+# portable`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 demo=$root/tools/demo

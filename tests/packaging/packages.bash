@@ -5,7 +5,7 @@ bats_require_minimum_version 1.5.0
 
 root=$(readlink -f "${BASH_SOURCE[0]%/*}/../..")
 packages=${DISTGPU_PACKAGES:-$root/build/packages}
-# Of `packaging/build portable` and `plugin`; its own folder, as `deb` makes packages with the same names.
+# Of `packaging/build portable`; its own folder, as `deb` makes packages with the same names.
 portable=$packages/portable
 version=$(sed -n 's/^project(distgpu VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
 # Asked of dpkg, while the packages take it from the header.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Debian's packages of the portable builds: what they contain, and that apt installs them on each
 # release, the plugin only with its Slurm. Those for arm64 are unpacked and run by qemu. Needs root and
-# `packaging/build` of portable and plugin.
+# `packaging/build portable`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 # shellcheck source=tests/packaging/hardening.bash

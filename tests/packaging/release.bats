@@ -31,10 +31,10 @@ stand_in_build() {
     cat >packaging/build <<'TEXT'
 #!/usr/bin/env bash
 declare -A files=([tar]=distgpu-1.2.3.tar.gz
-    [portable]="distgpu-1.2.3-linux-aarch64.tar.gz nccl-scaling_1.2.3-1_arm64.deb"
-    [plugin]="spank_distgpu-1.2.3-slurm24.11-aarch64.so slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb"
+    [portable]="distgpu-1.2.3-linux-aarch64.tar.gz nccl-scaling_1.2.3-1_arm64.deb
+        spank_distgpu-1.2.3-slurm24.11-aarch64.so slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb"
     [rpm]="distgpu-1.2.3-1.x86_64.rpm slurm-spank-distgpu-1.2.3-1.x86_64.rpm")
-for name in ${files[$1]}; do echo "$1" >"$3/$name"; done
+for name in ${files[$1]}; do echo "$1" >"$4/$name"; done
 TEXT
     export DISTGPU_CACHE=$BATS_TEST_TMPDIR/cache
     mkdir -p "$DISTGPU_CACHE/portable"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The same sources give the same packages, wherever they are built. Takes the time of four builds.
-# Needs `packaging/build` of deb, rpm, plugin and portable.
+# The same sources give the same packages, wherever they are built. Takes the time of three builds.
+# Needs `packaging/build` of deb, rpm and portable.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 
@@ -29,12 +29,7 @@ equals_first_build() { # PATTERN [FOLDER]
     equals_first_build '*.rpm'
 }
 
-@test "the plugin for each Slurm" {
-    build_again plugin
-    equals_first_build '*' "$portable"
-}
-
-@test "the portable programs" {
+@test "the programs and plugins for any Linux" {
     build_again portable
     equals_first_build '*' "$portable"
 }
