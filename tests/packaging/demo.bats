@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tools/demo with released files: it trains with those of this machine's Slurm, without a compiler,
-# and says which files a folder has in place of those. Needs root and `packaging/build
-# portable`.
+# and says which files a folder has in place of those. Needs root and `packaging/build portable`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 demo=$root/tools/demo

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The plugin for each Slurm and architecture: what it needs, that it loads, and that this machine's
-# Slurm starts steps with it and the portable command. Needs root and `packaging/build
-# portable`.
+# Slurm starts steps with it and the portable command. Needs root and `packaging/build portable`.
 # shellcheck source=tests/packaging/packages.bash
 source "$BATS_TEST_DIRNAME/packages.bash"
 # shellcheck source=tests/packaging/hardening.bash
