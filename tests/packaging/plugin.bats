@@ -49,7 +49,8 @@ C
 all_load() { # ARCHITECTURE ROOT COMMAND, which gets the root, a program and its arguments
     local release file releases=()
     for file in "$portable/spank_distgpu-$version"-slurm*-"$1.so"; do
-        release=$(sed 's/.*-slurm\([0-9.]*\)-.*/\1/' <<<"$file")
+        release=${file##*-slurm}
+        release=${release%"-$1.so"}
         releases+=("$release")
         run -0 lacks "$file"
         [ -z "$output" ]
