@@ -64,6 +64,13 @@ std::uint64_t read_bytes(pid_t pid) {
     return parse_net_dev(read_proc(getpid(), "net/dev")) + read_port_bytes();
 }
 
+bool is_select(std::uint64_t number) {
+#ifdef SYS_select  // of x86-64; glibc before 2.34 uses it
+    if (number == SYS_select) return true;
+#endif
+    return number == SYS_pselect6;
+}
+
 }  // namespace
 
 std::optional<ProcessStat> parse_stat(std::string_view text) {
@@ -180,8 +187,25 @@ std::string read_system_call(pid_t pid) {
     const auto words = words_in(text);
     const auto number = words.empty() ? std::nullopt : whole_number_64(words[0]);
     if (!number) return "";
+    const bool has_no_files = words.size() > 1 && words[1] == "0x0";  // "270 0x0 0x0 ..."
+    if (is_select(*number) && has_no_files) return "sleep";
     const auto known = std::ranges::find(names, *number, &decltype(names)::value_type::first);
     return std::string(known == names.end() ? words[0] : known->second);
+}
+
+bool is_sleep(std::string_view wait_channel, std::string_view system_call) {
+    return wait_channel.find("nanosleep") != std::string_view::npos ||
+           system_call.ends_with("sleep");
+}
+
+std::set<pid_t> sleeping_threads(pid_t pid) {
+    std::set<pid_t> sleeping;
+    for_each_entry(path_of(pid, "task"), [&](const fs::path& path) {
+        const auto thread = static_cast<pid_t>(number_in(path.filename().string()));
+        if (is_sleep(read_wait_channel(thread), read_system_call(thread))) sleeping.insert(thread);
+        return true;
+    });
+    return sleeping;
 }
 
 std::optional<EnvironmentCopy> read_environment(pid_t pid) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -48,12 +49,20 @@ ProcessTree read_process_tree();
 // What it has done, without `peer_bytes`; all zero if it has ended. `below`: its descendants.
 Work read_work(pid_t pid, const std::vector<pid_t>& below, const ProcessTree& tree);
 
-// Where in the kernel its main thread sleeps; empty if it does not, or the kernel hides it.
+// Where in the kernel the process's main thread, or the thread of this number, sleeps; empty if it
+// does not, or the kernel hides it.
 std::string read_wait_channel(pid_t pid);
 
-// The system call in which its main thread is: "futex", or the number of a rarer one. Empty if it
-// is in none, or the kernel hides it.
+// The system call in which that thread is: "futex", or the number of a rarer one; "sleep" for a
+// select() of no file, as in Python's time.sleep() before 3.11. Empty if it is in none, or the
+// kernel hides it.
 std::string read_system_call(pid_t pid);
+
+// Whether a thread with this wait channel and system call sleeps for a time.
+bool is_sleep(std::string_view wait_channel, std::string_view system_call);
+
+// Those threads of a process that sleep for a time; empty if the kernel hides it.
+std::set<pid_t> sleeping_threads(pid_t pid);
 
 // The variables that it began with, the first of each name; nullopt if they may not be read.
 std::optional<EnvironmentCopy> read_environment(pid_t pid);

@@ -295,7 +295,7 @@ class Sampler {
                 moment.holds_gil = stacks[i]->holds_gil;
                 moment.has_request = stacks[i]->has_request;
                 lock_files_[processes[i]->pid] = stacks[i]->lock_file;
-            } else if (processes[i]->is_python) {
+            } else {
                 stack_errors_.insert_or_assign(processes[i]->pid, stacks[i].error());
             }
         }

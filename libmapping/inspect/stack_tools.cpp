@@ -40,6 +40,7 @@ struct Thread {
     std::vector<ReadFrame> frames;  // the outermost call first
     bool is_main = false;
     bool holds_gil = false;
+    bool sleeps = false;  // for a time, such as in time.sleep()
 };
 
 // With --native, the others are machine code.
@@ -71,12 +72,13 @@ void drop_frames_of_parent(std::vector<ReadFrame>& frames) {
     if (start != frames.rend()) frames.erase(frames.begin(), std::prev(start.base()));
 }
 
-Thread read_thread(const JsonFields& fields, pid_t process) {
-    Thread thread{
-        fields.objects("frames", read_frame),
-        fields.value("os_thread_id").whole_number() == static_cast<std::uint64_t>(process) ||
-            fields.optional_text("thread_name") == "MainThread",
-        fields.value("owns_gil").flag().value_or(false)};
+Thread read_thread(const JsonFields& fields, pid_t process, const std::set<pid_t>& sleeping) {
+    const auto number = fields.value("os_thread_id").whole_number();  // null if py-spy fails
+    Thread thread{fields.objects("frames", read_frame),
+                  number == static_cast<std::uint64_t>(process) ||
+                      fields.optional_text("thread_name") == "MainThread",
+                  fields.value("owns_gil").flag().value_or(false),
+                  number && sleeping.contains(static_cast<pid_t>(*number))};
     // Machine code without a name, of which py-spy tells the address.
     std::erase_if(thread.frames,
                   [](const ReadFrame& read) { return read.frame.function.starts_with("0x"); });
@@ -97,16 +99,23 @@ bool is_own_python(const ReadFrame& read) {
     return is_python(read) && is_own_code(read.frame);
 }
 
-// Whether its innermost Python function waits for another thread: all functions of the standard
-// library that do so end there, such as Thread.join(), Future.result(), Queue.get() and
-// as_completed(). asyncio's loop does not: it waits for any event.
-bool waits_for_thread(const Thread& thread) {
+constexpr std::string_view waits_for_end = "_shutdown _wait_for_tstate_lock join";
+constexpr std::string_view waits_for_event = "wait wait_for";
+
+// Whether its innermost Python function is one of these of threading.py. All functions of the
+// standard library that wait for another thread end there: for its end as Thread.join(), or for
+// what it does as Future.result(), Queue.get() and as_completed(). asyncio's loop does not: it
+// waits for any event.
+bool is_in_threading(const Thread& thread, std::string_view functions) {
     const auto last = std::find_if(thread.frames.rbegin(), thread.frames.rend(), is_python);
     if (last == thread.frames.rend() || is_own_code(last->frame)) return false;
     std::string_view function = last->frame.function;
     function.remove_prefix(function.rfind('.') + 1);  // the class; 0 bytes if there is no dot
-    return last->frame.file.ends_with("/threading.py") &&
-           has_word("_shutdown _wait_for_tstate_lock join wait wait_for", function);
+    return last->frame.file.ends_with("/threading.py") && has_word(functions, function);
+}
+
+bool waits_for_thread(const Thread& thread) {
+    return is_in_threading(thread, waits_for_end) || is_in_threading(thread, waits_for_event);
 }
 
 // Precondition: there is one.
@@ -114,9 +123,12 @@ const Thread& chosen_thread(const std::vector<Thread>& threads) {
     auto main = std::ranges::find(threads, true, &Thread::is_main);
     if (main == threads.end()) main = threads.begin();
     if (!waits_for_thread(*main)) return *main;
+    // Any thread may be the one to cause an event, but hardly one that sleeps, such as a monitor.
+    const bool awaits_event = is_in_threading(*main, waits_for_event);
     const auto rank_of = [&](const Thread& thread) {
         const auto own = std::ranges::count_if(thread.frames, is_own_python);
-        const bool is_other = &thread != &*main && own > 0 && !waits_for_thread(thread);
+        const bool is_other = &thread != &*main && own > 0 && !waits_for_thread(thread) &&
+                              !(awaits_event && thread.sleeps);
         return is_other ? std::tuple(true, waits_for(stack_of(thread)) == WaitsFor::ranks, own)
                         : std::tuple(false, false, decltype(own){0});
     };
@@ -186,7 +198,8 @@ PythonStack python_stack_of(const Thread& thread) {
             digest.add(value);
         }
     }
-    result.variables = digest.text();
+    // A loop that sleeps may count how often.
+    if (thread.is_main || !thread.sleeps) result.variables = digest.text();
     return result;
 }
 
@@ -256,21 +269,24 @@ Result<std::string> run_py_spy(const StackTools& tools, const std::vector<std::s
     return printed;
 }
 
-Result<PythonStack> parse_printed(const std::string& printed, pid_t pid) {
-    auto stack = parse_py_spy(printed, pid);
+Result<PythonStack> parse_printed(const std::string& printed, pid_t pid,
+                                  const std::set<pid_t>& sleeping) {
+    auto stack = parse_py_spy(printed, pid, sleeping);
     if (!stack) return Error{"py-spy", "printed no stack", ""};
     return *std::move(stack);
 }
 
 }  // namespace
 
-std::optional<PythonStack> parse_py_spy(std::string_view json, pid_t process) {
+std::optional<PythonStack> parse_py_spy(std::string_view json, pid_t process,
+                                        const std::set<pid_t>& sleeping) {
     // py-spy prints a list, but read_json() reads objects.
     std::vector<Thread> threads;
     const auto problem =
         read_json(formatted("{{\"threads\":{}}}", json), [&](const JsonFields& fields) {
-            threads = fields.objects(
-                "threads", [&](const JsonFields& thread) { return read_thread(thread, process); });
+            threads = fields.objects("threads", [&](const JsonFields& thread) {
+                return read_thread(thread, process, sleeping);
+            });
         });
     if (problem || threads.empty()) return std::nullopt;
     return python_stack_of(chosen_thread(threads));
@@ -321,14 +337,16 @@ Result<PythonStack> read_python_stack(const StackTools& tools, pid_t pid,
                                       bool is_stopped_or_blocked) {
     std::vector<std::string> options{"--locals"};
     if (is_stopped_or_blocked) options.emplace_back("--nonblocking");
+    const std::set<pid_t> sleeping = sleeping_threads(pid);  // py-spy interrupts them
     return run_py_spy(tools, options, pid).and_then([&](const std::string& printed) {
-        return parse_printed(printed, pid);
+        return parse_printed(printed, pid, sleeping);
     });
 }
 
 Result<Stack> read_mixed_stack(const StackTools& tools, pid_t pid) {
+    const std::set<pid_t> sleeping = sleeping_threads(pid);
     return run_py_spy(tools, {"--native"}, pid)
-        .and_then([&](const std::string& printed) { return parse_printed(printed, pid); })
+        .and_then([&](const std::string& printed) { return parse_printed(printed, pid, sleeping); })
         .transform([](PythonStack python) { return std::move(python.stack); });
 }
 

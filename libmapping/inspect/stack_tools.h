@@ -7,6 +7,7 @@
 #include "inspect/stack.h"
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -36,11 +37,13 @@ StackTools find_stack_tools(std::string_view path, const std::vector<std::string
 
 // What py-spy tells of a process: of its main thread, or, while that waits for another one, of the
 // thread that is in the user's own code; of several the one that waits for other ranks, or else the
-// one with the most frames there.
+// one with the most frames there. While the main thread waits for an event, a queue or a condition,
+// threads that sleep do not count: they look after something else, such as a monitor.
 struct PythonStack {
     Stack stack{};
     // A digest of the local variables in the user's own code: it changes when one of them does.
-    // Empty if there are none. Leaves out objects without a text of their own, and times.
+    // Empty if there are none, or if it is another thread's than the main one's, which sleeps.
+    // Leaves out objects without a text of their own, and times.
     std::string variables{};
     bool holds_gil = false;
     // A local variable of the innermost function there is a request to other ranks, of torch or
@@ -53,8 +56,10 @@ struct PythonStack {
 };
 
 // Parses what `py-spy dump --json` (0.3 and 0.4) printed about the process, with or without
-// --locals and --native. nullopt for any other text, or if it has no threads.
-std::optional<PythonStack> parse_py_spy(std::string_view json, pid_t process);
+// --locals and --native. nullopt for any other text, or if it has no threads. `sleeping`: as
+// sleeping_threads() returns them.
+std::optional<PythonStack> parse_py_spy(std::string_view json, pid_t process,
+                                        const std::set<pid_t>& sleeping = {});
 
 // Stops the process for some milliseconds, unless `is_stopped_or_blocked`; gives up after 5 s.
 // Errors (object: the tool): it was not found, may not trace the process, or failed.

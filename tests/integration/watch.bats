@@ -170,6 +170,21 @@ hang='rank 5 on node03 is in load_batch \(ranks\.py:[0-9]+\), asleep, unchanged 
     [ "$(grep -c '^runs$' <<<"$output")" -eq 4 ]
 }
 
+@test "where a program other than Python has neither eu-stack nor gdb, a line says so" {
+    local tool
+    for tool in eu-stack gdb; do
+        [[ ! -e /usr/bin/$tool ]] || on node01 mount --bind /dev/null "/usr/bin/$tool"
+    done
+    begin -N1 -n1 -w node01 --distgpu=pytorch,gpus=keep,watch=2:end sleep 1000
+    await 'watch: cannot detect hangs on node01: eu-stack and gdb: not found on the node; install elfutils there' 15
+    sleep 14
+    for tool in eu-stack gdb; do
+        [[ ! -e /usr/bin/$tool ]] || on node01 umount "/usr/bin/$tool"
+    done
+    kill -0 "$step"
+    [ "$(grep -c distgpu: "$SCRATCH/log")" -eq 1 ]
+}
+
 @test "the program has no child of ours, no file, and the step ends with it" {
     local watched
     for watched in watch=2 watch=off; do

@@ -34,7 +34,8 @@ left_out=(
     # catches every signal.
     ProcessFacts.OfThisProcess OwnProgram.IsNotThatOfAProcessInAnotherWorld
     FindStackTools.AreSoughtBesideOwnProgramsAndTheirLinks
-    ProcessFacts.TellInWhichCallAProcessSleeps ReadWork.HasWhatTheProcessesBelowDid
+    ProcessFacts.TellInWhichCallAProcessSleeps ProcessFacts.TellWhichThreadsSleepForATime
+    ReadWork.HasWhatTheProcessesBelowDid
     TaskParentTest.PassesASignalToTheRankThatCatchesItOnce
     TaskParentTest.WaitsForTheRankThatHandlesWhatEndedItsShell
     # Netlink, by which a process's connections are read

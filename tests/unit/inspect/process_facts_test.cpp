@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
@@ -16,11 +17,16 @@
 #include <fcntl.h>
 #include <fstream>
 #include <functional>
+#include <future>
+#include <memory>
 #include <optional>
 #include <sched.h>
+#include <set>
 #include <string>
 #include <sys/mman.h>
+#include <sys/select.h>
 #include <sys/wait.h>
+#include <thread>
 #include <tuple>
 #include <unistd.h>
 #include <utility>
@@ -215,6 +221,36 @@ TEST(ProcessFacts, TellInWhichCallAProcessSleeps) {
     EXPECT_THAT(call, AnyOf("clock_nanosleep", "nanosleep", ""));
     EXPECT_THAT(read_wait_channel(sleeper.pid()), AnyOf(HasSubstr("nanosleep"), ""));
     EXPECT_EQ(read_system_call(ended_process()), "");
+}
+
+TEST(ProcessFacts, TellWhichThreadsSleepForATime) {
+    if (const Sleeper sleeper({}); sleeping_threads(sleeper.pid()).empty()) {
+        GTEST_SKIP() << "the kernel hides it";
+    }
+    std::promise<void> end;
+    const std::shared_future<void> ended = end.get_future().share();
+    const auto until_ended = [&](const std::function<void()>& wait) {
+        const auto number = std::make_shared<std::promise<pid_t>>();
+        std::thread([=] {
+            number->set_value(gettid());
+            while (ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) wait();
+        }).detach();
+        return number->get_future().get();
+    };
+    const pid_t sleeps = until_ended([] { usleep(500'000); });
+    const pid_t selects = until_ended([] {
+        timeval time{0, 500'000};
+        select(0, nullptr, nullptr, nullptr, &time);
+    });
+    until_ended([ended] { ended.wait(); });
+    std::set<pid_t> found;
+    for (int i = 0; i < 1000 && found.size() < 2; ++i) {
+        usleep(1000);
+        found = sleeping_threads(getpid());
+    }
+    end.set_value();
+    EXPECT_THAT(found, UnorderedElementsAre(sleeps, selects));
+    EXPECT_THAT(sleeping_threads(ended_process()), IsEmpty());
 }
 
 // A library that is mapped counts, whatever else the process does.

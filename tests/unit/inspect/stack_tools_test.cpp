@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,6 +154,14 @@ std::string other(const std::string& frames) {
                   frames + "," + frame("Thread.run", library + "threading.py", 975));
 }
 
+std::string numbered(const std::string& number, const std::string& frames) {
+    return thread("\"other\"", number, frames);
+}
+
+PythonStack sleeping_of(const std::vector<std::string>& threads, const std::set<pid_t>& sleeping) {
+    return parse_py_spy("[" + join(threads, ",") + "]", 5846, sleeping).value_or(PythonStack());
+}
+
 std::string chosen(const std::vector<std::string>& threads) {
     return stack_of(threads).back().function;
 }
@@ -193,6 +202,24 @@ TEST(ChosenThread, IsOfSeveralTheOneInACollectiveOrWithMostOwnFrames) {
     // With --native, machine code is innermost.
     const std::string native = frame("futex", "/lib/x86_64-linux-gnu/libc.so.6", 0);
     EXPECT_EQ(chosen({other(own), main_in(native + "," + join)}), "work");
+}
+
+// A monitor sleeps most of the time, whether or not the rank progresses.
+TEST(ChosenThread, SleepsOnlyIfTheMainThreadWaitsForItsEnd) {
+    const std::string wait = frame("Condition.wait", library + "threading.py", 327) + "," +
+                             frame("Event.wait", library + "threading.py", 629);
+    const std::string join = frame("Thread.join", library + "threading.py", 1119);
+    const std::string monitor = numbered("7", frame("watch", "/home/u/t.py", 3) + "," + own_twice);
+    const std::string worker = numbered("8", own);
+    const auto chosen = [](const std::vector<std::string>& threads,
+                           const std::set<pid_t>& sleeping) {
+        return sleeping_of(threads, sleeping).stack.back().function;
+    };
+    EXPECT_EQ(chosen({monitor, worker, main_in(wait)}, {}), "watch");
+    EXPECT_EQ(chosen({monitor, worker, main_in(wait)}, {7}), "work");
+    EXPECT_EQ(chosen({monitor, main_in(wait)}, {7}), "Condition.wait");
+    EXPECT_EQ(chosen({monitor, main_in(join)}, {7}), "watch");
+    EXPECT_EQ(chosen({monitor, main_in(own)}, {7, 5846}), "work");
 }
 
 // `py-spy dump --native` of Python with debugging symbols.
@@ -239,6 +266,18 @@ TEST(Variables, AreADigestOfThoseInOwnCode) {
     EXPECT_EQ(with_locals(local("step", "7"), library + "queue.py").variables, "");
     EXPECT_EQ(with_locals(local("step", "7"), "/v/site-packages/torch/x.py").variables, "");
     EXPECT_EQ(python_of({main_thread}).variables, "");
+}
+
+TEST(Variables, AreNotThoseOfALoopThatSleepsBesideTheMainThread) {
+    const std::string loop =
+        numbered("7", frame("poll", "/home/u/t.py", 1, "[" + local("times", "7") + "]"));
+    const std::string join = main_in(frame("Thread.join", library + "threading.py", 1119));
+    EXPECT_NE(sleeping_of({loop, join}, {}).variables, "");
+    EXPECT_EQ(sleeping_of({loop, join}, {7}).variables, "");
+    // Those of the main thread are judged by what it does at most moments.
+    const std::string main =
+        thread("null", "5846", frame("poll", "/home/u/t.py", 1, "[" + local("times", "7") + "]"));
+    EXPECT_NE(sleeping_of({main}, {5846}).variables, "");
 }
 
 TEST(Variables, MayBeARequestToOtherRanks) {

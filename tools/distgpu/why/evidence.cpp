@@ -1,7 +1,11 @@
 #include "why/evidence.h"
 
+#include "inspect/process_facts.h"
+
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string_view>
 
 namespace distgpu {
 namespace {
@@ -16,11 +20,6 @@ bool is_file_system_wait(std::string_view channel) {
         "io_schedule",         "ptlrpc_", "ldlm_",        "cl_", "p9_client",  "cxi"};
     return std::ranges::any_of(
         beginnings, [&](std::string_view beginning) { return channel.starts_with(beginning); });
-}
-
-bool is_sleep(const Moment& moment) {
-    return moment.wait_channel.find("nanosleep") != std::string::npos ||
-           moment.system_call.find("nanosleep") != std::string::npos;
 }
 
 // The moments at which the process was seen.
@@ -196,14 +195,17 @@ class Record {
     }
 
     bool has_any_change() const {
-        return std::ranges::any_of(moments_, [&](const Moment* moment) {
-            return moment->stack && moment->variables != moments_.back()->variables;
-        });
+        std::set<std::string_view> known;
+        for (const Moment* moment : moments_) known.insert(moment->variables);
+        known.erase("");
+        return known.size() > 1;
     }
 
     // A loop that sleeps may count how often.
     bool has_changed_variables() const {
-        const auto is_unclear = [](const Moment& m) { return m.has_request || is_sleep(m); };
+        const auto is_unclear = [](const Moment& m) {
+            return m.has_request || is_sleep(m.wait_channel, m.system_call);
+        };
         return has_any_change() && !is_mostly(is_unclear);
     }
 
