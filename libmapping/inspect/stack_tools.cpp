@@ -102,20 +102,36 @@ bool is_own_python(const ReadFrame& read) {
 constexpr std::string_view waits_for_end = "_shutdown _wait_for_tstate_lock join";
 constexpr std::string_view waits_for_event = "wait wait_for";
 
+// The name without the class, if the function is one of threading.py; otherwise empty.
+std::string_view threading_function(const Frame& frame) {
+    if (is_own_code(frame) || !frame.file.ends_with("/threading.py")) return "";
+    std::string_view function = frame.function;
+    function.remove_prefix(function.rfind('.') + 1);  // 0 bytes if there is no dot
+    return function;
+}
+
 // Whether its innermost Python function is one of these of threading.py. All functions of the
 // standard library that wait for another thread end there: for its end as Thread.join(), or for
 // what it does as Future.result(), Queue.get() and as_completed(). asyncio's loop does not: it
 // waits for any event.
 bool is_in_threading(const Thread& thread, std::string_view functions) {
     const auto last = std::find_if(thread.frames.rbegin(), thread.frames.rend(), is_python);
-    if (last == thread.frames.rend() || is_own_code(last->frame)) return false;
-    std::string_view function = last->frame.function;
-    function.remove_prefix(function.rfind('.') + 1);  // the class; 0 bytes if there is no dot
-    return last->frame.file.ends_with("/threading.py") && has_word(functions, function);
+    return last != thread.frames.rend() && has_word(functions, threading_function(last->frame));
 }
 
 bool waits_for_thread(const Thread& thread) {
     return is_in_threading(thread, waits_for_end) || is_in_threading(thread, waits_for_event);
+}
+
+// Whether it is in Event.wait(1), by which a loop may sleep: that calls Condition.wait(1).
+bool waits_for_event_for_a_time(const Thread& thread) {
+    const auto inner = std::find_if(thread.frames.rbegin(), thread.frames.rend(), is_python);
+    const auto outer = inner == thread.frames.rend() ? inner : std::next(inner);
+    return outer != thread.frames.rend() && threading_function(inner->frame) == "wait" &&
+           threading_function(outer->frame) == "wait" &&
+           std::ranges::any_of(inner->locals, [](const Local& local) {
+               return local.name == "timeout" && local.value != "None";
+           });
 }
 
 // Precondition: there is one.
@@ -198,8 +214,10 @@ PythonStack python_stack_of(const Thread& thread) {
             digest.add(value);
         }
     }
-    // A loop that sleeps may count how often.
-    if (thread.is_main || !thread.sleeps) result.variables = digest.text();
+    // A loop that sleeps may count how often. Whether the main thread does in other ways, its
+    // system calls at all moments tell.
+    const bool may_only_count = thread.is_main ? waits_for_event_for_a_time(thread) : thread.sleeps;
+    if (!may_only_count) result.variables = digest.text();
     return result;
 }
 

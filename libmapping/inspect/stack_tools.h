@@ -42,8 +42,9 @@ StackTools find_stack_tools(std::string_view path, const std::vector<std::string
 struct PythonStack {
     Stack stack{};
     // A digest of the local variables in the user's own code: it changes when one of them does.
-    // Empty if there are none, or if it is another thread's than the main one's, which sleeps.
-    // Leaves out objects without a text of their own, and times.
+    // Empty if there are none, and of a loop that may only count how often it slept: of the main
+    // thread in Event.wait(1), or of another one that sleeps. Leaves out objects without a text of
+    // their own, and times.
     std::string variables{};
     bool holds_gil = false;
     // A local variable of the innermost function there is a request to other ranks, of torch or

@@ -159,6 +159,8 @@ def shutdown(world: Rank) -> None:
 
 
 def retry(world: Rank) -> None:
+    pause = [time.sleep, threading.Event().wait][world.plan.choice % 2]
+
     def connect() -> None:
         attempt = 0
         while True:
@@ -167,7 +169,7 @@ def retry(world: Rank) -> None:
                 return
             except ConnectionRefusedError:
                 attempt += 1
-            time.sleep(world.plan.seconds)
+            pause(world.plan.seconds)
 
     world.strike(connect)
 
