@@ -159,7 +159,8 @@ def shutdown(world: Rank) -> None:
 
 
 def retry(world: Rank) -> None:
-    pause = [time.sleep, threading.Event().wait][world.plan.choice % 2]
+    ways: list[Callable[[float], object]] = [time.sleep, threading.Event().wait]
+    pause = ways[world.plan.choice % 2]
 
     def connect() -> None:
         attempt = 0
