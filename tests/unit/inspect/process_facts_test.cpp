@@ -25,6 +25,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <tuple>
@@ -232,7 +233,8 @@ TEST(ProcessFacts, TellWhichThreadsSleepForATime) {
     const auto until_ended = [&](const std::function<void()>& wait) {
         const auto number = std::make_shared<std::promise<pid_t>>();
         std::thread([=] {
-            number->set_value(gettid());
+            // glibc 2.28 has no gettid().
+            number->set_value(static_cast<pid_t>(syscall(SYS_gettid)));
             while (ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) wait();
         }).detach();
         return number->get_future().get();
