@@ -123,7 +123,7 @@ TEST(PlanOwnTask, TheMasksOfAllTasksWhereSlurmsVariablesTellThem) {
     EXPECT_EQ(masks(2, "", ""), (Masks{own, own}));
     EXPECT_EQ(masks(2, "none", ""), (Masks{own, own}));
     EXPECT_EQ(masks(2, "cores", ""), Masks{});
-    const std::string other = own == CpuSet{{9}} ? "0x100" : "0x200";
+    const std::string other = own == CpuSet{9} ? "0x100" : "0x200";
     EXPECT_EQ(masks(2, "mask_cpu:", "0x" + mask + "," + other).size(), 2U);
     // Wrong about this task, so what does it know of the others?
     EXPECT_EQ(masks(2, "mask_cpu:", other + ",0x" + mask), Masks{});

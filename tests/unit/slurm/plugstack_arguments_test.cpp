@@ -76,7 +76,7 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     const Error no_log{"", "unknown value", "give steps"};
     struct Row {
         std::string argument;
-        const Error& complaint;
+        Error complaint;
     };
     const std::vector<Row> rows = {
         {"ports=20000", no_ports},

@@ -214,7 +214,7 @@ class Incoming {
     // Reads what has arrived, and answers it while round trips are measured.
     void handle(const TrialOrder& order) {
         std::array<char, std::size_t{256} << 10U> buffer;  // NOLINT(*-member-init): recv() fills it
-        const ssize_t got = recv(socket_.fd(), buffer.data(), buffer.size(), 0);
+        const ssize_t got = recv(socket_.fd(), buffer.data(), sizeof buffer, 0);
         if (got < 0 && would_block()) return;
         if (got <= 0) {
             socket_ = Socket();
