@@ -52,10 +52,10 @@ traced() { # SRUN_ARGUMENT...
 slurmd_of() { cat "/run/distgpu-sandbox/$CLUSTER/$1/slurmd.pid"; }
 
 # What slurmstepd, or a program that it started, opened as root on NODE below a folder in which
-# the user can make files.
+# the user can make files. A file of /proc/self/fd is open already: libudev 257 opens it again.
 opened_unsafely() { # NODE
     awk -F '\t' '$1 == 0 && $2 != "slurmd" && $3 ~ /^(open|creat|execve)/ { print $4 }' "$AUDIT/$1" |
-        sort -u | on "$1" setpriv --reuid "$USER_ID" --clear-groups bash -c '
+        grep -v '^/proc/self/fd/[0-9]*$' | sort -u | on "$1" setpriv --reuid "$USER_ID" --clear-groups bash -c '
             while read -r path; do
                 folder=$path
                 while [[ $folder == */* ]]; do
@@ -67,10 +67,11 @@ opened_unsafely() { # NODE
 }
 
 # Whom slurmstepd addressed on NODE, and how often it asked slurmctld; not the kernel, nor tasks.
-# srun's ports and the step's number differ between any two steps.
+# Sends over connections are left out, because Slurm 24.11 writes there by another call than the
+# plugin. srun's ports and the step's number differ between any two steps.
 addressed() { # NODE
     awk -F '\t' '$2 == "slurmstepd" && $3 ~ /^(connect|send)/ { print $3, $4 }' "$AUDIT/$1" |
-        grep -v NETLINK | sed -E 's/[^ ]*->//; s/:[0-9]{5}\b/:N/; s/_[0-9.]+$/_N/' | sort | uniq -c |
+        grep -v -e NETLINK -e '^send.*->' | sed -E 's/:[0-9]{5}\b/:N/; s/_[0-9.]+$/_N/' | sort | uniq -c |
         sed -E '/connect .*:6817$/! s/^ *[0-9]+//'
 }
 
