@@ -108,8 +108,9 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
         return ExitCode::usage;
     }
     CLI::App app(program.help, program.name);
-    bool is_verbose = false;
-    app.add_flag("--verbose", is_verbose, "With --version: also print what it was built from");
+    // Asked for its count, because from CLI11 2.6 on --version ends the reading of values.
+    const CLI::Option* const verbose =
+        app.add_flag("--verbose")->description("With --version: also print what it was built from");
     app.set_version_flag("--version", formatted("{} {}", program.name, program.version),
                          "Print the version and exit");
     app.require_subcommand(1);
@@ -127,10 +128,11 @@ ExitCode run_command_line(const Program& program, int argc, const char* const* a
         std::vector<std::string> words = with_omitted_argument(program, argc, argv);
         std::reverse(words.begin(), words.end());  // the order that CLI11 expects
         app.parse(std::move(words));
-        if (is_verbose) throw CLI::RequiresError("--verbose", "--version");
+        if (verbose->count() > 0) throw CLI::RequiresError("--verbose", "--version");
     } catch (const CLI::CallForVersion& version) {
-        return print_result(formatted("{}\n{}", version.what(), is_verbose ? program.build : ""),
-                            ExitCode::done);
+        return print_result(
+            formatted("{}\n{}", version.what(), verbose->count() > 0 ? program.build : ""),
+            ExitCode::done);
     } catch (const CLI::Success&) {
         return print_result(app.help(), ExitCode::done);
     } catch (const CLI::ExtrasError& problem) {
