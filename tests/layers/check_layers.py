@@ -52,6 +52,7 @@ MAY_INCLUDE: dict[str, list[str]] = {
     "tools/distgpu/check_config": COMMAND,
     "tools/distgpu/exec": [*COMMAND, "meet", "inspect"],
     "tools/distgpu/explain": [*COMMAND, "inspect"],
+    "tools/distgpu/report": [*COMMAND, "inspect", "tools/distgpu/picture"],
     "tools/distgpu/run": [*COMMAND, "inspect"],
     "tools/distgpu/signal": [*COMMAND, "inspect"],
     "tools/distgpu/task": ["base", "inspect"],

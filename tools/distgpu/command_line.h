@@ -69,6 +69,7 @@ Subcommand convert_subcommand();
 Subcommand exec_subcommand();
 Subcommand explain_subcommand();
 Subcommand plan_subcommand();
+Subcommand report_subcommand();
 Subcommand run_subcommand();
 Subcommand signal_subcommand();
 Subcommand topo_subcommand();

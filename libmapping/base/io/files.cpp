@@ -54,9 +54,9 @@ int create_temporary(const std::string& path, std::string& temporary) {
 }
 
 bool write_and_close(int fd, std::string_view text, Readers readers) {
-    constexpr mode_t readable_by_all = 0644;
+    const mode_t mode = readers == Readers::owner ? 0600 : 0644;
     const bool is_written =
-        (readers == Readers::by_umask || fchmod(fd, readable_by_all) == 0) && write_all(fd, text);
+        (readers == Readers::by_umask || fchmod(fd, mode) == 0) && write_all(fd, text);
     return close(fd) == 0 && is_written;
 }
 

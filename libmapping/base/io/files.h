@@ -40,6 +40,7 @@ bool write_all(int fd, std::string_view text);
 enum class Readers : std::uint8_t {
     by_umask,  // as the user's umask allows
     everyone,  // mode 0644, whatever the umask
+    owner,     // mode 0600
 };
 
 // Replaces `path` atomically: readers see the old text or the new one. On failure the old file

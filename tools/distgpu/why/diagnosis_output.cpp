@@ -4,6 +4,7 @@
 #include "found_job.h"
 #include "inspect/sample_all_nodes.h"
 #include "picture/picture.h"
+#include "picture/text_page.h"
 #include "table.h"
 #include "why/diagnosis.h"
 
@@ -230,53 +231,10 @@ std::string head_text(const ResultHead& head) {
 
 using svg::escaped;
 
-// In a narrow window each cell of the table has its own line, after its column's name.
 constexpr std::string_view page_style =
-    "body{max-width:70rem;line-height:1.5;--faint:#5a6472;--line:#c9ced6;--mark:#b3261e;"
-    "--good:#1a7f37}"
-    "h2{font-size:1.1rem;margin:2rem 0 .5rem}p,li,td,code,summary{overflow-wrap:anywhere}"
-    ".finding{border-left:.25rem solid var(--mark);padding-left:.75rem;font-weight:600}"
-    ".good{border-color:var(--good)}"
-    ".faint,th{color:var(--faint)}code{font-size:.9rem}"
-    "table{border-collapse:collapse;width:100%}tr{border-bottom:1px solid var(--line)}"
-    "td,th{vertical-align:top;font-size:.95rem}"
+    "code{font-size:.9rem}"
     "details{margin:.2rem 0 .2rem .6rem;padding-left:.6rem;border-left:1px solid var(--line)}"
-    "ol{list-style:none;margin:0;padding:0}"
-    "@media (max-width:45rem){thead{display:none}tr,td{display:block}tr{padding:.5rem 0}"
-    "td::before{content:attr(data-of) \" \";color:var(--faint)}}"
-    "@media (prefers-color-scheme:dark){body{--faint:#a5afbd;--line:#47515f;--mark:#f2b8b5;"
-    "--good:#7ee2a8}}";
-
-// `attributes`: " class=\"x\"" or empty.
-std::string paragraph(std::string_view text, std::string_view attributes = "") {
-    return formatted("<p{}>{}</p>\n", attributes, escaped(text));
-}
-
-// Lets a list of nodes or ranks wrap after a comma.
-std::string breakable(std::string_view text) {
-    std::string html;
-    for (const char c : escaped(text)) {
-        html += c;
-        if (c == ',') html += "<wbr>";
-    }
-    return html;
-}
-
-std::string group_table_html(const std::vector<RankGroup>& groups) {
-    const auto rows = group_rows(groups);
-    std::string html = "<table>\n<thead><tr>";
-    for (const std::string& name : rows.front()) html += formatted("<th>{}</th>", escaped(name));
-    html += "</tr></thead>\n<tbody>\n";
-    for (std::size_t row = 1; row < rows.size(); ++row) {
-        html += "<tr>";
-        for (std::size_t i = 0; i < rows[row].size(); ++i) {
-            html += formatted("<td data-of=\"{}\">{}</td>", escaped(rows.front()[i]),
-                              breakable(rows[row][i]));
-        }
-        html += "</tr>\n";
-    }
-    return html + "</tbody>\n</table>\n";
-}
+    "ol{list-style:none;margin:0;padding:0}";
 
 // A collapsible block whose first line is always visible.
 std::string collapsible(std::string_view text, bool is_open) {
@@ -311,10 +269,6 @@ std::string stack_node_html(const StackNode& node) {
     html += "</ol>\n";
     for (const StackNode& child : node.children) html += stack_node_html(child);
     return html + "</details>\n";
-}
-
-std::string section(std::string_view heading, const std::string& html) {
-    return html.empty() ? "" : formatted("<section>\n<h2>{}</h2>\n{}</section>\n", heading, html);
 }
 
 }  // namespace
@@ -394,7 +348,8 @@ std::string diagnosis_page(const ResultHead& head, const Diagnosis& diagnosis) {
         body += paragraph(finding, is_good ? " class=\"finding good\"" : " class=\"finding\"");
     }
     for (const Straggler& straggler : diagnosis.stragglers) body += paragraph(sentence(straggler));
-    if (!diagnosis.groups.empty()) body += section("Ranks", group_table_html(diagnosis.groups));
+    if (!diagnosis.groups.empty())
+        body += section("Ranks", html_table(group_rows(diagnosis.groups)));
     body += section("Outliers", outlier_details_html(diagnosis));
     std::string tree;
     for (const StackNode& node : stack_tree(diagnosis.groups)) tree += stack_node_html(node);
@@ -403,7 +358,7 @@ std::string diagnosis_page(const ResultHead& head, const Diagnosis& diagnosis) {
     for (const auto& note : with_silent_nodes(diagnosis.silent, diagnosis.notes))
         notes += paragraph(note);
     body += section("What could not be seen", notes);
-    return html_page(head.step.empty() ? "job " + head.job : "step " + head.step, page_style, body);
+    return text_page(head.step.empty() ? "job " + head.job : "step " + head.step, page_style, body);
 }
 
 }  // namespace distgpu

@@ -1,0 +1,93 @@
+#include "report/rank_counters.h"
+
+#include "base/format.h"
+#include "base/io/files.h"
+#include "base/values.h"
+#include "inspect/process_facts.h"
+#include "inspect/ranks.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+double seconds_of(std::uint64_t ticks) {
+    return static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::string read_proc(pid_t pid, std::string_view file) {
+    const auto text = read_regular_file(formatted("/proc/{}/{}", pid, file));
+    return text ? *text : "";
+}
+
+std::uint64_t number_after(std::string_view text, std::string_view key) {
+    return whole_number_64(value_after(text, key)).value_or(0);
+}
+
+// /proc/PID/statm (proc(5)): the second number counts resident pages.
+std::uint64_t resident_bytes(pid_t pid) {
+    const std::string text = read_proc(pid, "statm");
+    const auto words = words_in(text);
+    const auto pages = words.size() > 1 ? whole_number_64(words[1]) : std::nullopt;
+    return pages.value_or(0) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// rchar and wchar count also what its children read and wrote, once it has waited for them (Linux,
+// kernel/exit.c).
+void add_files(pid_t pid, RankCounters& counters) {
+    const std::string text = read_proc(pid, "io");
+    counters.bytes_read += number_after(text, "rchar:");
+    counters.bytes_written += number_after(text, "wchar:");
+}
+
+std::uint32_t cpu_count(pid_t pid) {
+    // The kernel refuses a set that is smaller than its own, of up to 8,192 CPUs.
+    constexpr int most = 8192;
+    cpu_set_t* const set = CPU_ALLOC(most);
+    if (set == nullptr) return 0;
+    const std::size_t size = CPU_ALLOC_SIZE(most);
+    const bool is_known = sched_getaffinity(pid, size, set) == 0;
+    const int count = is_known ? CPU_COUNT_S(size, set) : 0;
+    CPU_FREE(set);
+    return static_cast<std::uint32_t>(count);
+}
+
+}  // namespace
+
+std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tasks) {
+    NodeSample sample = sample_processes("", tasks, "");
+    read_states(sample);
+    const ProcessTree tree = read_process_tree();
+    std::vector<RankProcess> ranks;
+    for (const RankSample& rank : find_ranks({&sample, 1}, 0).seen) {
+        const ProcessSample& process = *rank.process;
+        ranks.push_back({.rank = rank.rank,
+                         .task = process.task.value_or(rank.rank),
+                         .pid = process.pid,
+                         .begin = process.begin,
+                         .program = process.name,
+                         .cpus = cpu_count(process.pid),
+                         .below = tree.below(process.pid)});
+    }
+    return ranks;
+}
+
+std::optional<RankCounters> read_rank_counters(const RankProcess& rank) {
+    const auto own = read_stat(rank.pid);
+    if (!own || own->begin != rank.begin || own->state == 'Z') return std::nullopt;
+    RankCounters counters{.cpu_seconds = seconds_of(own->ticks),
+                          .worker_cpu_seconds = seconds_of(own->reaped_ticks),
+                          .memory = resident_bytes(rank.pid)};
+    add_files(rank.pid, counters);
+    for (const pid_t pid : rank.below) {
+        const auto stat = read_stat(pid);
+        if (!stat) continue;
+        counters.worker_cpu_seconds += seconds_of(stat->ticks + stat->reaped_ticks);
+        counters.memory += resident_bytes(pid);
+        add_files(pid, counters);
+    }
+    return counters;
+}
+
+}  // namespace distgpu

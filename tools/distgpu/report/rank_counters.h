@@ -1,0 +1,43 @@
+// A step's ranks on this node, and what each of them has used, from /proc.
+#pragma once
+
+#include "inspect/task_processes.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace distgpu {
+
+struct RankProcess {
+    std::uint32_t rank = 0;
+    std::uint32_t task = 0;
+    pid_t pid = 0;
+    std::uint64_t begin = 0;     // clock ticks since the machine started
+    std::string program{};       // its name: "python3"
+    std::uint32_t cpus = 0;      // on which it may run
+    std::vector<pid_t> below{};  // the processes below it
+
+    bool operator==(const RankProcess&) const = default;
+};
+
+// The ranks of these tasks, as find_ranks() finds them. Reads every process of the node.
+std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tasks);
+
+// Since the rank's process began.
+struct RankCounters {
+    double cpu_seconds = 0;
+    double worker_cpu_seconds = 0;  // of the processes below it, those that have ended included
+    std::uint64_t memory = 0;       // bytes resident now, with these processes
+    std::uint64_t bytes_read = 0;
+    std::uint64_t bytes_written = 0;
+
+    bool operator==(const RankCounters&) const = default;
+};
+
+// Reads a few files for each of its processes; nullopt if it has ended.
+std::optional<RankCounters> read_rank_counters(const RankProcess& rank);
+
+}  // namespace distgpu

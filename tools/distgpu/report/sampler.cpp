@@ -1,0 +1,224 @@
+#include "report/sampler.h"
+
+#include "base/format.h"
+#include "base/io/descriptor.h"
+#include "base/io/files.h"
+#include "base/values.h"
+#include "inspect/process_facts.h"
+#include "inspect/sockets.h"
+#include "inspect/step_processes.h"
+#include "node/machine.h"
+#include "report/gpu_reader.h"
+#include "report/node_record.h"
+#include "report/rank_counters.h"
+#include "report/report_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+volatile std::sig_atomic_t was_told_to_end = 0;
+
+// Slurm sends a step's signals to all its processes. They are meant for the program; but after one
+// that announces the end, what was recorded so far is written at once.
+void handle_signals() {
+    struct sigaction action {};
+    action.sa_handler = [](int number) {
+        if (number != SIGPIPE) was_told_to_end = 1;
+    };
+    for (const int signal :
+         {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGALRM, SIGXCPU, SIGPIPE}) {
+        sigaction(signal, &action, nullptr);
+    }
+}
+
+double seconds_since_1970() {
+    return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+ReportCost own_cost() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& time) {
+        constexpr double microseconds = 1e6;
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / microseconds;
+    };
+    return {.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            .memory_peak = static_cast<std::uint64_t>(usage.ru_maxrss) << 10U};
+}
+
+class Sampler {
+  public:
+    explicit Sampler(const SamplerOptions& options)
+        : options_(options),
+          file_(node_file(options.file, options.node, options.head.nodes)),
+          record_(options.node, seconds_since_1970(), Seconds(options.interval).count()),
+          reader_(options.command) {}
+
+    // Shows at once whether the file can be written.
+    Result<Done> create_file() {
+        const UniqueFd file(open(file_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+        if (!file.is_open()) {
+            return Error{"report=" + file_, std::strerror(errno),
+                         "the step runs without a report; name a new file in a folder that you can "
+                         "write on all nodes, as in report=$HOME/%j.json"};
+        }
+        return write(false);
+    }
+
+    void run() {
+        auto next_sample = Clock::now();
+        // Many nodes write to one file server.
+        auto next_write = begin_ + options_.pause + options_.pause * (options_.index % 60) / 60;
+        while (!has_ended_) {
+            if (Clock::now() >= next_sample) {
+                sample();
+                next_sample = std::max(next_sample + options_.interval, Clock::now());
+            }
+            if (Clock::now() >= next_write || was_told_to_end != 0) {
+                was_told_to_end = 0;
+                if (!write(false)) add_note("a write failed; it was tried again a minute later");
+                next_write = Clock::now() + options_.pause;
+            }
+            wait_until(std::min(next_sample, next_write));
+        }
+        if (write(true) && options_.index == 0 && options_.head.nodes > 1) merge();
+    }
+
+  private:
+    double now() const { return Seconds(Clock::now() - begin_).count(); }
+
+    void add_note(std::string note) { record_.add_note(std::move(note)); }
+
+    void wait_until(Deadline deadline) {
+        std::array entries{pollfd{options_.control, POLLIN, 0}, pollfd{reader_.fd(), POLLIN, 0}};
+        if (poll_until(entries, deadline) <= 0) return;
+        if (entries[0].revents != 0) read_control();
+        if (entries[1].revents == 0) return;
+        if (auto readings = reader_.take()) record_.add(now(), *readings);
+        if (reader_.fd() < 0) add_note("GPUs were not measured: distgpu report ended");
+    }
+
+    void read_control() {
+        std::array<char, 4096> buffer{};
+        const ssize_t got = read(options_.control, buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) return;
+        has_ended_ = got <= 0;
+        if (has_ended_) return;
+        ended_lines_.append(buffer.data(), static_cast<std::size_t>(got));
+        std::string_view left = ended_lines_;
+        while (left.find('\n') != std::string_view::npos) {
+            std::string_view line = cut_until(left, '\n');
+            const auto task = whole_number(cut_until(line, ' '));
+            std::optional<int> status;
+            if (const auto number = whole_number(line)) status = static_cast<int>(*number);
+            if (task) record_.end_task(now(), *task, status);
+        }
+        ended_lines_ = std::string(left);
+    }
+
+    void sample() {
+        const bool is_early = now() < early.count();
+        bool is_lost = false;
+        if (is_early || round_ % rounds_per_search == 0) find_ranks_again();
+        ++round_;
+        for (const RankProcess& rank : ranks_) {
+            const auto counters = read_rank_counters(rank);
+            if (counters) record_.add(now(), rank, *counters);
+            is_lost = is_lost || !counters;
+        }
+        if (is_lost) round_ = 0;  // a launcher may start it anew
+        if (is_early || round_ % rounds_per_search == 1) add_exchanged();
+        std::vector<pid_t> processes;
+        for (const RankProcess& rank : ranks_) processes.push_back(rank.pid);
+        // A driver may take seconds when the first process opens a GPU.
+        constexpr int patience = 4;
+        silent_rounds_ = reader_.ask(processes) ? 0 : silent_rounds_ + 1;
+        if (silent_rounds_ == patience && reader_.fd() >= 0) {
+            add_note("the GPUs' driver did not answer for some time");
+        }
+    }
+
+    // Slurm's daemon knows the tasks, whose number is fixed; their processes change.
+    void find_ranks_again() {
+        if (tasks_.empty()) {
+            const ProcessEnvironment environment;
+            auto listed = list_step_processes(options_.node, options_.head.step, environment);
+            tasks_ = listed ? *std::move(listed) : find_without_slurm(options_.head.step);
+        }
+        ranks_ = find_rank_processes(tasks_);
+    }
+
+    void add_exchanged() {
+        const TcpConnections connections = read_tcp_connections();
+        for (const RankProcess& rank : ranks_) {
+            const auto variables = read_environment(rank.pid).value_or(EnvironmentCopy());
+            const auto sockets = sockets_of(rank.pid, connections, background_ports(variables));
+            record_.add_exchanged(now(), rank.rank, sockets.peer_bytes);
+        }
+    }
+
+    // slurmstepd waits a second for this process; what is missing then, `distgpu report` merges.
+    void merge() {
+        constexpr std::chrono::milliseconds pause{50};
+        const auto deadline = Clock::now() + std::chrono::milliseconds{800};
+        while (!merge_parts(options_.file) && Clock::now() < deadline) {
+            std::this_thread::sleep_for(pause);
+        }
+    }
+
+    Result<Done> write(bool is_complete) {
+        NodeReport report = record_.report(now(), is_complete);
+        const double gpu_cpu_seconds = report.cost.gpu_cpu_seconds;
+        report.cost = own_cost();
+        report.cost.gpu_cpu_seconds = gpu_cpu_seconds;
+        report.cost.writes = ++writes_;
+        const auto traffic = read_traffic({});
+        report.network_bytes = traffic.at(0) - std::min(traffic_.at(0), traffic.at(0));
+        StepReport step = options_.head;
+        step.reports.push_back(std::move(report));
+        return replace_file(file_, report_json(step) + '\n', Readers::owner);
+    }
+
+    // Ranks start and restart in the first minute; later they are looked for once a minute.
+    static constexpr std::chrono::seconds early{60};
+    static constexpr std::uint32_t rounds_per_search = 12;
+
+    const SamplerOptions& options_;
+    std::string file_;
+    Deadline begin_ = Clock::now();
+    NodeRecord record_;
+    GpuReader reader_;
+    Traffic traffic_ = read_traffic({});
+    std::vector<StepProcess> tasks_;
+    std::vector<RankProcess> ranks_;
+    std::string ended_lines_;
+    std::uint32_t round_ = 0;
+    int silent_rounds_ = 0;  // in which the GPUs' reader still owed an answer
+    std::uint64_t writes_ = 0;
+    bool has_ended_ = false;
+};
+
+}  // namespace
+
+Result<Done> sample_step_for_report(const SamplerOptions& options) {
+    handle_signals();
+    Sampler sampler(options);
+    return sampler.create_file().transform([&](Done done) {
+        sampler.run();
+        return done;
+    });
+}
+
+}  // namespace distgpu
