@@ -146,6 +146,8 @@ TEST_F(SamplerTest, SaysThatNothingReadTheGpus) {
 
 TEST_F(SamplerTest, NeverWritesOverAnotherFile) {
     folder_.write("x.json", "mine");
+    options_.control = control_.read.fd();
+    control_.write = UniqueFd();
     const auto sampled = sample_step_for_report(options_);
     ASSERT_FALSE(sampled);
     EXPECT_THAT(sampled.error().message(), HasSubstr("x.json: File exists; the step runs without"));
