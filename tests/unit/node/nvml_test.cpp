@@ -52,7 +52,9 @@ TEST(Nvml, SaysWhatAGpuDoesNotTell) {
     ASSERT_TRUE(divided);
     EXPECT_THAT(divided->busy, IsEmpty());
     EXPECT_EQ(divided->millijoules, std::nullopt);
-    EXPECT_TRUE(nvml.state("0000:0a:00.0", 0)->is_lost);
+    const auto lost = nvml.state("0000:0a:00.0", 0);
+    ASSERT_TRUE(lost);
+    EXPECT_TRUE(lost->is_lost);
     EXPECT_FALSE(nvml.state("0000:16:00.0", 0));
     EXPECT_FALSE(Nvml("libdistgpu-no-such-library.so").state("0000:07:00.0", 0));
 }
