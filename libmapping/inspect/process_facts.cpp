@@ -23,12 +23,6 @@ std::string path_of(pid_t pid, std::string_view file) {
     return formatted("/proc/{}/{}", pid, file);
 }
 
-// Reads a file of /proc/PID; empty if it cannot be read.
-std::string read_proc(pid_t pid, std::string_view file) {
-    const auto text = read_regular_file(path_of(pid, file));
-    return text ? *text : "";
-}
-
 // Until `visit` returns false.
 void for_each_entry(const fs::path& folder, const std::function<bool(const fs::path&)>& visit) {
     std::error_code error;
@@ -72,6 +66,11 @@ bool is_select(std::uint64_t number) {
 }
 
 }  // namespace
+
+std::string read_proc(pid_t pid, std::string_view file) {
+    const auto text = read_regular_file(path_of(pid, file));
+    return text ? *text : "";
+}
 
 std::optional<ProcessStat> parse_stat(std::string_view text) {
     // The name may hold any byte, also ")".

@@ -18,6 +18,9 @@
 
 namespace distgpu {
 
+// A file of /proc/PID, such as "io"; empty if it cannot be read.
+std::string read_proc(pid_t pid, std::string_view file);
+
 // /proc/PID/stat (proc(5)).
 struct ProcessStat {
     std::string name;  // up to 15 bytes

@@ -1,7 +1,8 @@
-// The time of day, as results have it.
+// The time of day, as results have it: as text, and as a number.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <string>
 
@@ -15,6 +16,11 @@ inline std::string utc_time() {
     std::array<char, sizeof "2026-01-01T00:00:00Z"> text{};
     static_cast<void>(std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc));
     return text.data();
+}
+
+inline double seconds_since_1970() {
+    using Seconds = std::chrono::duration<double>;
+    return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace distgpu

@@ -1,12 +1,11 @@
 #include "report/rank_counters.h"
 
-#include "base/format.h"
 #include "base/io/files.h"
 #include "base/values.h"
 #include "inspect/process_facts.h"
 #include "inspect/ranks.h"
+#include "node/machine.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 namespace distgpu {
@@ -14,11 +13,6 @@ namespace {
 
 double seconds_of(std::uint64_t ticks) {
     return static_cast<double>(ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-std::string read_proc(pid_t pid, std::string_view file) {
-    const auto text = read_regular_file(formatted("/proc/{}/{}", pid, file));
-    return text ? *text : "";
 }
 
 std::uint64_t number_after(std::string_view text, std::string_view key) {
@@ -42,15 +36,8 @@ void add_files(pid_t pid, RankCounters& counters) {
 }
 
 std::uint32_t cpu_count(pid_t pid) {
-    // The kernel refuses a set that is smaller than its own, of up to 8,192 CPUs.
-    constexpr int most = 8192;
-    cpu_set_t* const set = CPU_ALLOC(most);
-    if (set == nullptr) return 0;
-    const std::size_t size = CPU_ALLOC_SIZE(most);
-    const bool is_known = sched_getaffinity(pid, size, set) == 0;
-    const int count = is_known ? CPU_COUNT_S(size, set) : 0;
-    CPU_FREE(set);
-    return static_cast<std::uint32_t>(count);
+    KernelCpuSet cpus{};
+    return read_affinity(pid, cpus) ? CpuSet::from_words(cpus).count() : 0;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "report/read_gpus.h"
 
 #include "base/format.h"
+#include "base/io/clock.h"
 #include "base/json_fields.h"
 #include "base/values.h"
 #include "inspect/process_facts.h"
@@ -11,7 +12,6 @@
 #include "report/gpu_reading.h"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <iostream>
 #include <map>
@@ -21,11 +21,6 @@ namespace {
 
 double own_cpu_seconds() {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
-
-double seconds_since_1970() {
-    using Seconds = std::chrono::duration<double>;
-    return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 // The number in a file of sysfs; nullopt if it is missing or has none.

@@ -1,6 +1,7 @@
 #include "report/sampler.h"
 
 #include "base/format.h"
+#include "base/io/clock.h"
 #include "base/io/descriptor.h"
 #include "base/io/files.h"
 #include "base/values.h"
@@ -41,10 +42,6 @@ void handle_signals() {
          {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGALRM, SIGXCPU, SIGPIPE}) {
         sigaction(signal, &action, nullptr);
     }
-}
-
-double seconds_since_1970() {
-    return Seconds(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 ReportCost own_cost() {
