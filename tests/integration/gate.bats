@@ -129,14 +129,14 @@ refused() { # FAULT
 # The check of a rank on NODE is stopped in its midst: gate/freeze.py.
 freeze() { # NODE KIND
     local freezer
-    for _ in {1..5}; do # a busy machine may miss the moment, and the check is ready before
+    for _ in {1..5}; do # a busy machine may miss the moment: it comes too early, or the check is ready before
         rm -f "$SCRATCH/ran-frozen"
         on "$1" python3 "$BATS_TEST_DIRNAME/gate/freeze.py" "$2" 3>&- >"$SCRATCH/frozen" &
         freezer=$!
         SECONDS=0
         run submit "${eight[@]}" --distgpu=pytorch,check touch "$SCRATCH/ran-frozen"
         wait "$freezer" || true
-        [[ $output == *' ready in '* ]] || break
+        [[ $output == *' ready in '* || $output == *'rank 0 does not answer there'* ]] || break
         on "$1" kill -KILL "$(<"$SCRATCH/frozen")" || true
     done
     # Slurm itself may take half a minute.

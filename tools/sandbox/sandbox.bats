@@ -38,7 +38,8 @@ machine() {
     ip -o link | awk '{ print $2 }'
     ip netns
     cat /proc/mounts
-    ls -d /dev/nvidia* /sys/fs/cgroup/*/distgpu-sandbox-* 2>/dev/null || true
+    # Other sandboxes than these two may come and go meanwhile.
+    ls -d /dev/nvidia* /sys/fs/cgroup/*/distgpu-sandbox-{"$NAME","$other"} 2>/dev/null || true
 }
 
 refused() { # STATUS MESSAGE COMMAND...

@@ -59,7 +59,8 @@ ByValue::const_iterator majority(const ByValue& values) {
 // The direction in which packets are lost, according to the datagrams.
 std::string direction(const NetworkFault& fault, const std::string& own, const std::string& other) {
     if (fault.packets_arrive && fault.packets_leave) {
-        return "datagrams pass both ways, so a firewall may be blocking the ports";
+        return "datagrams pass both ways, so a firewall may be blocking the ports, or the link may "
+               "be losing packets";
     }
     if (fault.packets_arrive) {
         return formatted("packets from {} arrive, but none get from {} to {}", other, own, other);
