@@ -181,7 +181,7 @@ print(socket.create_connection(("node02", 29500), 5).recv(99).decode())'
 }
 
 @test "several jobs share a node" {
-    run submit srun -w node01 -n2 --gres=gpu:2 bash -c \
+    run submit srun --quiet -w node01 -n2 --gres=gpu:2 bash -c \
         '((SLURM_PROCID)) || env -i PATH="$PATH" srun --quiet -w node01 -n2 --gres=gpu:2 printenv CUDA_VISIBLE_DEVICES'
     [ "$status" -eq 0 ]
     [ "$output" = "$(printf '%s\n' 2,3 2,3)" ]

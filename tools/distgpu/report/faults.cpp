@@ -50,7 +50,7 @@ std::vector<GpuOnNode> gpus_where(const StepReport& report, IsWanted is_wanted) 
     return gpus;
 }
 
-void add_lost_gpus(const StepReport& report, Findings& findings) {
+void add_lost_gpus(const StepReport& report, ReportFindings& findings) {
     auto lost = gpus_where(report, [](const GpuReport& gpu) { return gpu.lost.has_value(); });
     if (lost.empty()) return;
     const auto time = [](const GpuOnNode& each) { return each.node->began + *each.gpu->lost; };
@@ -81,7 +81,7 @@ std::string_view meaning_of_xid(std::uint32_t number) {
 }
 
 // One finding for each number.
-void add_xids(const StepReport& report, Findings& findings) {
+void add_xids(const StepReport& report, ReportFindings& findings) {
     struct Seen {
         double time = 0;  // of the first, since 1970
         double after = 0;
@@ -115,7 +115,7 @@ bool were_all_killed(const std::vector<RankOnNode>& ranks) {
                                [](const RankOnNode& each) { return each.rank->status == SIGKILL; });
 }
 
-void add_first_failure(const StepReport& report, Findings& findings) {
+void add_first_failure(const StepReport& report, ReportFindings& findings) {
     std::vector<RankOnNode> failed = ranks_of(report);
     if (were_all_killed(failed)) return;
     std::erase_if(failed, [](const RankOnNode& each) {
@@ -135,7 +135,7 @@ void add_first_failure(const StepReport& report, Findings& findings) {
                    in_its_task > 1 ? "its launcher" : "it", ending_text(*first.rank->status))});
 }
 
-void add_slow_clocks(const StepReport& report, Findings& findings) {
+void add_slow_clocks(const StepReport& report, ReportFindings& findings) {
     struct Slow {
         std::vector<GpuOnNode> gpus;
         double largest_share = 0;
@@ -162,7 +162,7 @@ void add_slow_clocks(const StepReport& report, Findings& findings) {
     }
 }
 
-void add_narrow_pcie(const StepReport& report, Findings& findings) {
+void add_narrow_pcie(const StepReport& report, ReportFindings& findings) {
     const auto narrow = gpus_where(report, is_narrow);
     if (narrow.empty()) return;
     const GpuReport& first = *narrow.front().gpu;
@@ -171,7 +171,7 @@ void add_narrow_pcie(const StepReport& report, Findings& findings) {
                                   first.pcie_width, first.pcie_width_max)});
 }
 
-void add_unused_gpus(const StepReport& report, Findings& findings) {
+void add_unused_gpus(const StepReport& report, ReportFindings& findings) {
     const auto unused = gpus_where(report, [](const GpuReport& gpu) {
         return is_measured(gpu) && !gpu.lost && gpu.busy.quantile(1) == 0;
     });
@@ -185,7 +185,7 @@ void add_unused_gpus(const StepReport& report, Findings& findings) {
                                              measured.size(), verb, name_of(unused.front()))});
 }
 
-void add_restarts(const StepReport& report, Findings& findings) {
+void add_restarts(const StepReport& report, ReportFindings& findings) {
     std::vector<std::uint32_t> ranks;
     std::uint32_t most = 0;
     for (const RankOnNode& each : ranks_of(report)) {
@@ -198,7 +198,7 @@ void add_restarts(const StepReport& report, Findings& findings) {
                                                     ranks_text(ranks), counted(most, "time"))});
 }
 
-void add_gaps(const StepReport& report, Findings& findings) {
+void add_gaps(const StepReport& report, ReportFindings& findings) {
     if (report.reports.size() < report.nodes) {
         findings.push_back(
             {Weight::missing_report,
@@ -235,8 +235,8 @@ std::string hindrance_of(const NodeReport& node) {
                      narrow->pcie_width_max);
 }
 
-Findings find_faults(const StepReport& report) {
-    Findings findings;
+ReportFindings find_faults(const StepReport& report) {
+    ReportFindings findings;
     for (const auto add : {add_lost_gpus, add_xids, add_first_failure, add_unused_gpus,
                            add_slow_clocks, add_narrow_pcie, add_restarts, add_gaps}) {
         add(report, findings);

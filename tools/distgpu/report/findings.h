@@ -28,28 +28,28 @@ enum class Weight : std::uint8_t {
     power_cap,
 };
 
-struct Finding {
+struct ReportFinding {
     Weight weight;
     std::string text;
 };
 
-using Findings = std::vector<Finding>;
+using ReportFindings = std::vector<ReportFinding>;
 
 // GPUs that were lost, had errors or slow clocks, ranks that failed, and what was not measured.
-Findings find_faults(const StepReport& report);
+ReportFindings find_faults(const StepReport& report);
 
 // Ranks whose GPUs wait because all their CPUs are in use, and the numbers of these ranks.
 struct CpuBound {
-    Findings findings{};
+    ReportFindings findings{};
     std::set<std::uint32_t> ranks{};
 };
 CpuBound find_cpu_bound(const StepReport& report);
 
 // What the GPUs waited for, that included.
-Findings find_waits(const StepReport& report);
+ReportFindings find_waits(const StepReport& report);
 
 // Memory that grows until it runs out.
-Findings find_growth(const StepReport& report);
+ReportFindings find_growth(const StepReport& report);
 
 // Why the node's GPUs could be slower than others: "hardware thermal slowed its clocks 82% of the
 // time"; empty if nothing of the kind was seen.

@@ -64,7 +64,7 @@ std::string and_others(std::size_t count, std::string_view noun) {
 }
 
 // Of the GPU that is full first.
-void add_gpus(const StepReport& report, Findings& findings) {
+void add_gpus(const StepReport& report, ReportFindings& findings) {
     std::size_t count = 0;
     GpuOnNode first;
     double rate = 0;
@@ -92,7 +92,7 @@ void add_gpus(const StepReport& report, Findings& findings) {
 }
 
 // Of the rank that grows fastest.
-void add_ranks(const StepReport& report, Findings& findings) {
+void add_ranks(const StepReport& report, ReportFindings& findings) {
     std::size_t count = 0;
     RankOnNode first;
     double rate = 0;
@@ -113,8 +113,8 @@ void add_ranks(const StepReport& report, Findings& findings) {
 
 }  // namespace
 
-Findings find_growth(const StepReport& report) {
-    Findings findings;
+ReportFindings find_growth(const StepReport& report) {
+    ReportFindings findings;
     add_gpus(report, findings);
     add_ranks(report, findings);
     return findings;

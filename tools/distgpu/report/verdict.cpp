@@ -15,12 +15,12 @@ constexpr double busy_enough = 90;
 // Between GPUs that do the same, in percent.
 constexpr double alike = 10;
 
-Findings all_findings(const StepReport& report) {
-    Findings all = find_faults(report);
-    for (const Findings& more : {find_waits(report), find_growth(report)}) {
+ReportFindings all_findings(const StepReport& report) {
+    ReportFindings all = find_faults(report);
+    for (const ReportFindings& more : {find_waits(report), find_growth(report)}) {
         all.insert(all.end(), more.begin(), more.end());
     }
-    std::ranges::stable_sort(all, {}, &Finding::weight);
+    std::ranges::stable_sort(all, {}, &ReportFinding::weight);
     return all;
 }
 
@@ -81,7 +81,8 @@ std::string all_clear(const StepReport& report) {
 
 std::vector<std::string> report_findings(const StepReport& report) {
     std::vector<std::string> texts;
-    for (const Finding& finding : all_findings(report)) texts.push_back(printable(finding.text));
+    for (const ReportFinding& finding : all_findings(report))
+        texts.push_back(printable(finding.text));
     return texts;
 }
 

@@ -90,7 +90,7 @@ class WaitForRank0 {
     double start_ = 0;
 };
 
-void add_wait_for_rank0(const StepReport& report, Findings& findings) {
+void add_wait_for_rank0(const StepReport& report, ReportFindings& findings) {
     constexpr double min_share = 0.05;  // less is the price of any checkpoint
     const auto ranks = ranks_of(report);
     if (ranks.size() < 2 || ranks.front().rank->rank != 0) return;
@@ -177,7 +177,7 @@ const NodeReport* hindered_of_two(const StepReport& report) {
 }
 
 void add_odd_ones(const StepReport& report, const std::set<std::uint32_t>& explained,
-                  Findings& findings) {
+                  ReportFindings& findings) {
     const auto ranks = measured_ranks(report);
     auto found = odd_ones(ranks);
     if (const NodeReport* node = hindered_of_two(report); found.empty() && node != nullptr) {
@@ -211,7 +211,7 @@ void add_odd_ones(const StepReport& report, const std::set<std::uint32_t>& expla
                                       busy_text(busy), busy_text(others_busy))});
 }
 
-void add_start_up(const StepReport& report, Findings& findings) {
+void add_start_up(const StepReport& report, ReportFindings& findings) {
     constexpr double min_share = 0.25;  // it is what a short step costs
     constexpr double min_seconds = 30;  // importing torch from a shared file system
     std::vector<double> starts;
@@ -230,9 +230,9 @@ void add_start_up(const StepReport& report, Findings& findings) {
 
 }  // namespace
 
-Findings find_waits(const StepReport& report) {
+ReportFindings find_waits(const StepReport& report) {
     CpuBound bound = find_cpu_bound(report);
-    Findings findings = std::move(bound.findings);
+    ReportFindings findings = std::move(bound.findings);
     add_wait_for_rank0(report, findings);
     add_odd_ones(report, bound.ranks, findings);
     add_start_up(report, findings);
