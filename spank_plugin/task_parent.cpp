@@ -1,5 +1,6 @@
 #include "base/format.h"
 #include "base/io/files.h"
+#include "base/io/signal_block.h"
 #include "node/host_root.h"
 #include "node/prepare_task.h"
 #include "node/step_variables.h"
@@ -56,6 +57,8 @@ std::optional<Error> fork_program(spank_t spank, const EnabledStep& enabled, con
     Pipe pipe = make_pipe();
     if (!pipe.is_open()) return failed(std::strerror(errno));
     const pid_t parent = getpid();
+    // A signal to the process group would otherwise end distgpu-task before it handles signals.
+    const SignalBlock block;
     const pid_t program = fork();
     if (program < 0) return failed(std::strerror(errno));
     if (program == 0) {

@@ -15,6 +15,9 @@ namespace distgpu {
 // Only signals from this process's own parent, slurmstepd, are passed on: others, as from a
 // terminal or a script that signals its process group, reach the program by themselves. If no rank
 // catches the signal, the program gets it.
+//
+// Precondition: signals have been blocked (SignalBlock) since before the program's fork. Otherwise
+// one to the process group may end this process before it handles them.
 [[noreturn]] void be_task_parent(pid_t program, std::uint32_t task);
 
 }  // namespace distgpu

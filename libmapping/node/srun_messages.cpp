@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "base/io/files.h"
+#include "base/io/signal_block.h"
 #include "base/values.h"
 #include "mapping/texts/variables.h"
 #include "node/step_variables.h"
@@ -38,12 +39,8 @@ void SrunListener::start(std::unique_ptr<MessageReceiver> receiver, std::size_t 
     receiver_ = std::move(receiver);
     max_lines_ = max_lines;
     // srun has a thread for its signals; no other thread may receive them.
-    sigset_t all{};
-    sigset_t before{};
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const SignalBlock block;
     thread_ = std::thread([this] { run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void SrunListener::finish() {

@@ -129,6 +129,21 @@ ends_with() { # KEYS PROGRAM
     wait "$step" || true
 }
 
+# Until the parent handles signals, one to the process group would end it, and with it the program.
+@test "a signal to the process group before the parent runs ends nothing" {
+    raise
+    local parent=$SCRATCH/libexec/distgpu/distgpu-task
+    mv "$parent" "$parent.late"
+    cc -o "$parent" -x c - <<C
+#include <unistd.h>
+int main(int argc, char** argv) { usleep(400000); return execv("$parent.late", argv); }
+C
+    # shellcheck disable=SC2016 # the task's variables
+    run -0 submit srun -N1 -n1 --distgpu=pytorch,signal \
+        bash -c 'trap "echo got INT" INT; kill -INT 0; sleep 1; echo ends'
+    [ "$output" = $'got INT\nends' ]
+}
+
 @test "without its file the program starts, and one line says so" {
     raise
     mv "$SCRATCH/libexec" "$SCRATCH/away"

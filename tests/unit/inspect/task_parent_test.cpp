@@ -2,6 +2,7 @@
 #include "inspect/task_parent.h"
 
 #include "base/io/descriptor.h"
+#include "base/io/signal_block.h"
 #include "inspect/signal_ranks.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -44,7 +46,11 @@ class TaskParentTest : public testing::Test {
 
     pid_t start_task(const std::function<void()>& program) {
         return start([&] {
-            const pid_t child = start(program);
+            std::optional<SignalBlock> block(std::in_place);
+            const pid_t child = start([&] {
+                block.reset();
+                program();
+            });
             be_task_parent(child, 0);
         });
     }

@@ -1,5 +1,6 @@
 // `distgpu exec`: prepares a task as the plugin would, without the plugin, and runs its program.
 #include "base/format.h"
+#include "base/io/signal_block.h"
 #include "base/shell_words.h"
 #include "command_line.h"
 #include "exec/supervise.h"
@@ -123,6 +124,8 @@ void start_watch(const OwnTask& own_task, const Environment& environment) {
 void fork_program(const OwnTask& own_task) {
     if (!has_task_parent(own_task.request)) return;
     const pid_t parent = getpid();
+    // A signal to the process group would otherwise end the parent before it handles signals.
+    const SignalBlock block;
     const pid_t program = fork();
     if (program > 0) be_task_parent(program, own_task.task().rank.value);
     if (program < 0) {
