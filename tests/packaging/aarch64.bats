@@ -146,7 +146,8 @@ on_cluster() { "$sandbox" run --name aarch64 -- "$@"; }
     start_cluster
     run -0 on_cluster scontrol --oneliner show nodes
     [ "$(grep -c ' Arch=aarch64 ' <<<"$output")" = 2 ]
-    local step=(srun -N2 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
+    # Quiet: the job before may not have ended for slurmctld, and srun says that it waits.
+    local step=(srun --quiet -N2 --ntasks-per-node=2 --cpus-per-task=2 --gres=gpu:2)
     run -0 on_cluster "${step[@]}" --distgpu=pytorch "${task[@]}"
     [ "$(sort <<<"$output")" = "$expected" ]
     run -0 on_cluster "${step[@]}" "$stage/distgpu" exec pytorch -- "${task[@]}"
