@@ -56,6 +56,14 @@ refused() { # STATUS MESSAGE COMMAND...
     [ "$(sort <<<"$output")" = "$(printf '%s\n' '0: node01' '1: node02' '2: node03' '3: node04')" ]
 }
 
+# Tasks of Slurm 26.05 inherit what its daemons ignore.
+@test "tasks do not ignore SIGINT, also if a background command has started the sandbox" {
+    (trap '' INT && "$SANDBOX" up --name "$other" --nodes 1)
+    # shellcheck disable=SC2016 # the task's own process
+    run -7 "$SANDBOX" run --name "$other" -- srun -n1 bash -c 'trap "exit 7" INT; kill -INT $$'
+    "$SANDBOX" down --name "$other"
+}
+
 @test "slurmctld, late with each message" {
     "$SANDBOX" up --name "$other" --nodes 1 --slurmctld-delay 1000
     local begin=$EPOCHREALTIME

@@ -66,13 +66,15 @@ need_host() { # HOST -> keeper
 enter_login=(-m -n -u -i)
 enter_node=(-m -n -u -i -p)
 
-in_host() { # HOST COMMAND...; closes the caller's files except the standard ones
+# Closes the caller's files except the standard ones. Signals have their default effect, as below
+# systemd: a shell's background command ignores SIGINT, and tasks of 26.05 would inherit that.
+in_host() { # HOST COMMAND...
     local host=$1 enter=("${enter_node[@]}")
     shift
     [[ $host == login ]] && enter=("${enter_login[@]}")
     keeper_of "$host" && (
         close_files
-        exec nsenter -t "$keeper" "${enter[@]}" "$@"
+        exec env --default-signal nsenter -t "$keeper" "${enter[@]}" "$@"
     )
 }
 
