@@ -111,7 +111,11 @@ Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::stri
         .layout = std::nullopt};
     if (unread_request_->in_jail) binding_.open_topology_outside_jail(arguments_);
     const bool is_off = arguments_.site_switch != SiteSwitch::on || unread_request_->spec == "off";
-    if (!is_off) unread_request_->layout = query_layout_if_needed(spank, identity_);
+    if (is_off) return Outcome::ok;
+    unread_request_->layout = query_layout_if_needed(spank, identity_);
+    // Also for a step without a report: in user_init, which knows that, it may be too late
+    // (is_contained_).
+    sampler_.open();
     return Outcome::ok;
 }
 
@@ -176,6 +180,7 @@ void StepdSide::read_step(spank_t spank, Request request, UnreadRequest unread) 
     // descriptors: a number opened here may be another descriptor in slurmstepd.
     is_contained_ = getpid() != stepd_;
     if (is_contained_) claims_.release();
+    if (!has_report(*enabled_step_)) sampler_.close();
     // A line for usage statistics: which user used which mode on how many nodes. One node of the
     // step writes it; if components of one shape share a node, the first node of each.
     if (!arguments_.logs_steps || enabled_step_->offsets.empty() ||
@@ -239,7 +244,10 @@ Outcome StepdSide::on_user_init(spank_t spank) {
 
 Outcome StepdSide::on_task_post_fork(spank_t spank) {
     if (enabled_step_ && !failure_) binding_.record_task(spank);
-    if (++forked_tasks_ == identity_.component.tasks.size()) notice_.set_forked();
+    if (++forked_tasks_ == identity_.component.tasks.size()) {
+        notice_.set_forked();
+        sampler_.close_sampler_end();
+    }
     return Outcome::ok;
 }
 
@@ -268,7 +276,8 @@ Outcome StepdSide::on_task_init(spank_t spank) {
         auto taken = claim_node_ports(*enabled_step_, *plan_with_ports_, claims_of_task_);
         if (taken) failure_ = Failure{*std::move(taken)};
     }
-    if (!failure_) failure_ = start_task(spank, *enabled_step_, binding_, host_, task_parent_);
+    if (!failure_)
+        failure_ = start_task(spank, *enabled_step_, binding_, host_, task_parent_, sampler_);
     return Outcome::ok;
 }
 
@@ -337,10 +346,21 @@ void StepdSide::report_end(spank_t spank) {
     send_to_srun(*enabled_step_->srun, message_of(task));
 }
 
+void StepdSide::tell_sampler(spank_t spank, bool is_last) {
+    int status = 0;
+    const auto task = read_item(spank, S_TASK_GLOBAL_ID);
+    if (task && spank_get_item(spank, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS) {
+        sampler_.tell_end(*task, status);
+    }
+    if (is_last) sampler_.finish();
+}
+
 Outcome StepdSide::on_task_exit(spank_t spank) {
     // Lets the next step have the port before this slurmstepd has exited.
-    if (++finished_tasks_ == identity_.component.tasks.size()) claims_.release();
+    const bool is_last = ++finished_tasks_ == identity_.component.tasks.size();
+    if (is_last) claims_.release();
     report_end(spank);
+    tell_sampler(spank, is_last);
     // Otherwise the step's other tasks would wait for this one; with KillOnBadExit=0, forever.
     if (!notice_.is_reported() || has_ended_step_) return Outcome::ok;
     has_ended_step_ = true;

@@ -133,12 +133,40 @@ class StepBinding {
     UniqueFd opened_;  // its file
 };
 
+// ---- The key report: the node's sampler (step_report.cpp)
+
+// Whether this step has a report.
+bool has_report(const EnabledStep& enabled);
+
+// The connection over which slurmstepd tells the node's sampler how the tasks end.
+class SamplerControl {
+  public:
+    // In slurmstepd, before it forks the tasks.
+    void open();
+    void close();
+
+    // For the sampler; slurmstepd closes its own copy when all tasks are forked.
+    int sampler_end() const { return sampler_end_.fd(); }
+    void close_sampler_end() { sampler_end_ = UniqueFd(); }
+
+    // A task has ended; never waits.
+    void tell_end(std::uint32_t task, int status) const;
+
+    // All have ended: waits up to a second for the sampler's last write.
+    void finish();
+
+  private:
+    UniqueFd own_end_;
+    UniqueFd sampler_end_;
+};
+
 // ---- A task's own process just before its program (task_start.cpp)
 
 // A task's access to the host, kept in case another plugin puts the task into a container.
 struct HostAccess {
     Result<HostHelper> helper;
-    EnvironmentCopy variables;  // of the launch, not changed by an image
+    EnvironmentCopy variables{};  // of the launch, not changed by an image
+    std::string folder{};         // in which the task starts, likewise
 };
 
 // In task_init_privileged: whether this task will start a program of the host.
@@ -149,9 +177,15 @@ HostAccess open_host_access(spank_t spank);
 
 // In task_init, as the user. Ends the process after a dry run. Returns why the task must not start.
 // `task_parent`: of open_task_parent().
+// `control`: of the node's sampler.
 std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
                                   const StepBinding& binding, std::optional<HostAccess>& host,
-                                  const UniqueFd& task_parent);
+                                  const UniqueFd& task_parent, const SamplerControl& control);
+
+// For the node's first task of a step with a report: starts the node's sampler. The step runs even
+// if it does not start (step_report.cpp).
+void start_report(const EnabledStep& enabled, const HostAccess& host, const TaskIdentity& task,
+                  const SamplerControl& control);
 
 // ---- The key signal: a parent between Slurm and the task's program (task_parent.cpp)
 
@@ -218,6 +252,7 @@ class StepdSide {
     void read_request(spank_t spank, UnreadRequest unread);
     void switch_off(spank_t spank, const std::string& spec);
     void report_end(spank_t spank);
+    void tell_sampler(spank_t spank, bool is_last);
     void read_step(spank_t spank, Request request, UnreadRequest unread);
     std::optional<Error> check_plan();
 
@@ -231,6 +266,7 @@ class StepdSide {
     std::optional<NodePlan> plan_with_ports_;  // of a node on which the framework may listen
     std::optional<Error> off_warning_;         // if the step runs without distgpu
     StepBinding binding_;
+    SamplerControl sampler_;
     RefusalNotice notice_;
     std::optional<FileRoot> node_root_;  // only for a step that srun has prepared
     pid_t stepd_ = 0;                    // slurmstepd, set in init_post_opt

@@ -10,6 +10,8 @@
 #include "slurm_calls.h"
 #include "stepd_side.h"
 
+#include <array>
+#include <climits>
 #include <cstdlib>
 #include <unistd.h>
 
@@ -72,9 +74,9 @@ void start_watch(const EnabledStep& enabled, std::optional<HostAccess>& host,
         .command = enabled.command,
         .watch = watch,
         .step = formatted("{}.{}", enabled.identity.job, enabled.identity.step)};
-    const auto started = std::move(host->helper).and_then([&](HostHelper helper) {
-        return start_step_watch(helper, step_watch, host->variables);
-    });
+    const Result<std::monostate> started =
+        host->helper ? start_step_watch(*host->helper, step_watch, host->variables)
+                     : Result<std::monostate>(host->helper.error());
     if (!started) print_to_user(started.error().message());
 }
 
@@ -142,6 +144,7 @@ bool needs_host_access(spank_t spank, const EnabledStep& enabled) {
     if (needs_check(enabled.request)) return true;
     const NodeIdentity& identity = enabled.identity;
     const auto local = read_item(spank, S_TASK_ID);
+    if (has_report(enabled) && local == 0U) return true;
     // Heterogeneous steps have no watch.
     return local && *local < identity.component.tasks.size() && !identity.heterogeneous &&
            runs_watch(enabled, identity.whole().node, LocalRank{*local});
@@ -149,8 +152,10 @@ bool needs_host_access(spank_t spank, const EnabledStep& enabled) {
 
 HostAccess open_host_access(spank_t spank) {
     const auto user = step_user(spank);
-    if (!user) return {Error{"", "Slurm does not report the job's user", ""}, {}};
-    HostAccess host{HostHelper::start(user), {}};
+    if (!user) return {Error{"", "Slurm does not report the job's user", ""}};
+    HostAccess host{.helper = HostHelper::start(user)};
+    std::array<char, PATH_MAX> folder{};
+    if (getcwd(folder.data(), folder.size()) != nullptr) host.folder = folder.data();
     const StepVariables step(spank);
     for (const std::string& name : step.names()) {
         if (const auto value = step.get(name)) host.variables.set(name, *value);
@@ -162,7 +167,7 @@ HostAccess open_host_access(spank_t spank) {
 
 std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
                                   const StepBinding& binding, std::optional<HostAccess>& host,
-                                  const UniqueFd& task_parent) {
+                                  const UniqueFd& task_parent, const SamplerControl& control) {
     const auto task =
         read_task_identity(spank, enabled.identity, enabled.offsets, is_in_container(enabled));
     if (!task) return Failure{task.error()};
@@ -177,6 +182,7 @@ std::optional<Failure> start_task(spank_t spank, const EnabledStep& enabled,
         const auto error = fork_program(spank, enabled, task_parent, task->task());
         if (error && task->task() == TaskId{0}) print_to_user(error->message());
     }
+    if (host) start_report(enabled, *host, *task, control);
     start_watch(enabled, host, *task);
     return std::nullopt;
 }

@@ -33,6 +33,18 @@ Result<RankOrder> parse_default_order(std::string_view text) {
     return Error{formatted("order={}", excerpt(text)), "unknown value", "give slurm or switch"};
 }
 
+// Every step of the cluster has its own file, in a folder of its user's.
+Result<ReportChoice> parse_default_report(std::string_view text) {
+    auto report = parse_report_choice(text);
+    if (!report) return report;
+    const std::string& file = report->file;
+    const auto has = [&](const char* name) { return file.find(name) != std::string::npos; };
+    if (file.starts_with('/') && has("%u") && has("%j") && has("%s")) return report;
+    return Error{formatted("report={}", excerpt(text)), "not a file of its own for each step",
+                 "give an absolute path with %u, %j and %s, as in "
+                 "report=/scratch/%u/distgpu-%j.%s.json"};
+}
+
 Result<SiteSwitch> parse_off(std::string_view argument) {
     if (argument == "off") return SiteSwitch::refused;
     if (argument == "off=run") return SiteSwitch::unprepared;
@@ -65,6 +77,7 @@ void parse_argument(PlugstackArguments& result, std::string_view argument) {
     if (name == "fail") return set(result.fail, parse_fail_choice(value));
     if (name == "signal") return set(result.signal, parse_signal_choice(value));
     if (name == "watch") return set(result.watch, parse_watch(value));
+    if (name == "report") return set(result.report, parse_default_report(value));
     if (name == "order") return set(result.order, parse_default_order(value));
     if (name == "topology") return set(result.topology, parse_path(name, value));
     if (name == "save") {
@@ -78,7 +91,8 @@ void parse_argument(PlugstackArguments& result, std::string_view argument) {
     result.ignored_arguments.push_back(
         {std::string(argument), "unknown argument",
          "arguments are master=, ports=, gpus=, cpus=, hcas=, check=, "
-         "fail=, signal=, watch=, order=, topology=, save=, layout=, command=, log=, off"});
+         "fail=, signal=, watch=, report=, order=, topology=, save=, layout=, command=, log=, "
+         "off"});
 }
 
 }  // namespace
@@ -109,6 +123,7 @@ std::string ignored_argument_message(const Error& error) {
 void apply_defaults(Request& request, const PlugstackArguments& arguments) {
     if (!request.check) request.check = arguments.check;
     if (!request.signal) request.signal = arguments.signal;
+    if (!request.report) request.report = arguments.report;
     if (!request.watch && arguments.watch) {
         request.watch = arguments.watch;
         if (request.framework->service != nullptr) request.watch->minutes = 0;

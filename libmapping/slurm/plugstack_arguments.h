@@ -31,6 +31,7 @@ struct PlugstackArguments {
     std::optional<FailChoice> fail{};      // fail=end|wait; nullopt means end
     std::optional<SignalChoice> signal{};  // signal=, as in the SPEC; nullopt means off
     std::optional<Watch> watch{};          // watch=MINUTES[:end]|on|off; nullopt means off
+    std::optional<ReportChoice> report{};  // report=PATH with %u, %j and %s; nullopt means off
     // order=slurm|switch; used if the user gives none and the mode supports it.
     RankOrder order{};
     std::string topology{};       // topology=PATH with %n and %h; empty: default_topology_file
@@ -52,9 +53,9 @@ std::string ignored_argument_message(const Error& error);
 // cluster", "on node07".
 Error switched_off_error(SiteSwitch site_switch, std::string_view spec, std::string_view where);
 
-// Applies the administrator's gpus=, cpus=, hcas=, check= and watch= where the user gave none.
-// cpus=near, the default, does not override the user's --cpu-bind. Servers, which may be idle, are
-// not watched by default. Precondition: the request has a framework.
+// Applies the administrator's gpus=, cpus=, hcas=, check=, signal=, watch= and report= where the
+// user gave none. cpus=near, the default, does not override the user's --cpu-bind. Servers, which
+// may be idle, are not watched by default. Precondition: the request has a framework.
 void apply_defaults(Request& request, const PlugstackArguments& arguments);
 
 // The one rule for the order of lines in plugstack.conf: distgpu's comes after that of pyxis.

@@ -96,6 +96,14 @@ inline std::string to_string(const Watch& watch, std::string_view unit = "") {
     return std::to_string(watch.minutes).append(unit) + (watch.ends_step ? ":end" : "");
 }
 
+// The value of report=: whether the step writes what it did with its GPUs.
+struct ReportChoice {
+    bool on = false;
+    std::string file{};  // with %j, %s and %u, see report_file(); empty: default_report_file
+
+    bool operator==(const ReportChoice&) const = default;
+};
+
 // Removes ":end" from such a text. False if it has none.
 inline bool remove_end_suffix(std::string_view& text) {
     constexpr std::string_view end = ":end";
@@ -124,6 +132,7 @@ struct Request {
     std::optional<FailChoice> fail;    // nullopt: the administrator's default, or end
     // nullopt: the administrator's default, or off.
     std::optional<SignalChoice> signal;
+    std::optional<ReportChoice> report;  // nullopt: the administrator's default, or off
     // tensorflow: number of tasks with this role, in rank order before and after the workers.
     std::uint32_t chief = 0;      // 0 or 1
     std::uint32_t ps = 0;         // parameter servers

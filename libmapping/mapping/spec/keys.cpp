@@ -3,6 +3,7 @@
 #include "base/values.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/rendezvous/rendezvous.h"
+#include "mapping/request/report_file.h"
 #include "mapping/spec/parse_spec.h"
 
 #include <array>
@@ -169,6 +170,10 @@ constexpr std::array keys{
             "prepare the tasks for distgpu why; report a hang after MINUTES without progress, and "
             "(:end) end the step if a rank is proven to hang",
             set_value<&Request::watch, parse_watch>, false, "on"},
+    SpecKey{"report", "PATH|on|off",
+            "write what each GPU and rank did to PATH (default distgpu-JOB.STEP.json in the "
+            "step's folder), for distgpu report",
+            set_value<&Request::report, parse_report_choice>, false, "on"},
     SpecKey{"dry-run", "", "print each task's variables instead of running the program",
             set_flag<&Request::dry_run, true>},
     SpecKey{"verbose", "", "print the step's and each task's plan on standard error",
@@ -214,6 +219,20 @@ Result<SignalChoice> parse_signal_choice(std::string_view text) {
                  formatted("give TERM, INT, HUP, USR1 or USR2, with or without {} to {} seconds "
                            "before the time limit, as in signal=USR2@300; or on, or off",
                            min_seconds, max_seconds)};
+}
+
+Result<ReportChoice> parse_report_choice(std::string_view text) {
+    if (text == "on" || text == "off") return ReportChoice{text == "on"};
+    const std::string object = formatted("report={}", excerpt(text));
+    if (!with_names(text, {})) {
+        return Error{object, "has a % that stands for nothing",
+                     "give %j for the job, %s for the step, %u for the user, or %%"};
+    }
+    if (text.find('/') == std::string_view::npos) {
+        return Error{object, "not the path of a file",
+                     "give a file with its path (./FILE), or on, or off"};
+    }
+    return ReportChoice{true, std::string(text)};
 }
 
 std::string key_usage(const SpecKey& key) {

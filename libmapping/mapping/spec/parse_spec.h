@@ -20,6 +20,7 @@ Result<BindingChoice> parse_binding_choice(std::string_view name, std::string_vi
 Result<CheckChoice> parse_check_choice(std::string_view text);
 Result<FailChoice> parse_fail_choice(std::string_view text);
 Result<SignalChoice> parse_signal_choice(std::string_view text);  // USR2@300, on, ...
+Result<ReportChoice> parse_report_choice(std::string_view text);  // on, off, PATH
 Result<Watch> parse_watch(std::string_view text);  // on, off, MINUTES (1 to 1440), MINUTES:end
 
 // The longest SPEC that is accepted, in bytes. All keys of the grammar fit many times.

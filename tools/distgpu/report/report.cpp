@@ -1,11 +1,6 @@
 // `distgpu report`: shows what a step did with its GPUs, from the files that the key report wrote.
 #include "base/format.h"
-#include "base/io/descriptor.h"
-#include "base/values.h"
 #include "command_line.h"
-#include "node/host_helper.h"
-#include "node/machine.h"
-#include "node/own_task.h"
 #include "output.h"
 #include "report/comparison.h"
 #include "report/read_gpus.h"
@@ -13,7 +8,6 @@
 #include "report/report_files.h"
 #include "report/report_page.h"
 #include "report/report_text.h"
-#include "report/sampler.h"
 
 #include <memory>
 #include <optional>
@@ -28,39 +22,8 @@ struct Arguments {
     std::optional<std::string> compared;
     std::optional<std::string> html;
     bool csv = false;
-    std::optional<std::string> sample;
-    std::string spec;
     bool reads_gpus = false;
 };
-
-std::uint32_t number_of(const Environment& environment, const char* name) {
-    return environment.number(name).value_or(0);
-}
-
-// As squeue shows it.
-std::string job_name(const Environment& environment) {
-    const std::string array = environment.text("SLURM_ARRAY_JOB_ID");
-    if (array.empty()) return environment.text("SLURM_JOB_ID");
-    return formatted("{}_{}", array, environment.text("SLURM_ARRAY_TASK_ID"));
-}
-
-// Run by the plugin on each node, with the variables of the node's first task.
-ExitCode sample(const Arguments& arguments) {
-    const ProcessEnvironment environment;
-    const SamplerOptions options{.head = {.cluster = environment.text("SLURM_CLUSTER_NAME"),
-                                          .job = job_name(environment),
-                                          .step = arguments.report,
-                                          .spec = arguments.spec,
-                                          .nodes = number_of(environment, "SLURM_STEP_NUM_NODES"),
-                                          .tasks = number_of(environment, "SLURM_STEP_NUM_TASKS")},
-                                 .node = environment.text("SLURMD_NODENAME"),
-                                 .index = number_of(environment, "SLURM_NODEID"),
-                                 .file = *arguments.sample,
-                                 .command = own_program_path(),
-                                 .control = helper_fd};
-    const auto sampled = sample_step_for_report(options);
-    return sampled ? ExitCode::done : report_error(sampled.error(), ExitCode::environment);
-}
 
 Result<StepReport> read_named(const std::string& name) {
     return find_report(name, ".").and_then(read_step_report);
@@ -85,8 +48,7 @@ ExitCode show(const Arguments& arguments) {
 }
 
 ExitCode run_report(const Arguments& arguments) {
-    if (arguments.reads_gpus) return read_gpus();
-    return arguments.sample ? sample(arguments) : show(arguments);
+    return arguments.reads_gpus ? read_gpus() : show(arguments);
 }
 
 }  // namespace
@@ -113,17 +75,9 @@ Subcommand report_subcommand() {
                          .help = "Show what changed from this report to REPORT2",
                          .value_name = "REPORT2",
                          .excludes = {"--format", "--csv", "--html"}},
-                        {.name = "--sample",
-                         .target = &arguments->sample,
-                         .help = "Internal: run by the key report on each node",
-                         .value_name = "FILE"},
-                        {.name = "--spec",
-                         .target = &arguments->spec,
-                         .help = "Internal: the step's --distgpu",
-                         .value_name = "SPEC"},
                         {.name = "--read-gpus",
                          .target = &arguments->reads_gpus,
-                         .help = "Internal: read the GPUs for --sample"}},
+                         .help = "Internal: read the GPUs for distgpu-sampler"}},
             .run = [arguments] { return run_report(*arguments); }};
 }
 

@@ -29,6 +29,8 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
+constexpr std::string_view all_ended = all_ended_line.substr(0, all_ended_line.size() - 1);
+
 volatile std::sig_atomic_t was_told_to_end = 0;
 
 // Slurm sends a step's signals to all its processes. They are meant for the program; but after one
@@ -59,9 +61,10 @@ class Sampler {
   public:
     explicit Sampler(const SamplerOptions& options)
         : options_(options),
-          file_(node_file(options.file, options.node, options.head.nodes)),
-          record_(options.node, seconds_since_1970(), Seconds(options.interval).count()),
-          reader_(options.command) {}
+          step_(options.step),
+          file_(node_file(step_.file, step_.node, step_.nodes)),
+          record_(step_.node, seconds_since_1970(), Seconds(options.interval).count()),
+          reader_(step_.command) {}
 
     // Shows at once whether the file can be written.
     Result<Done> create_file() {
@@ -77,7 +80,7 @@ class Sampler {
     void run() {
         auto next_sample = Clock::now();
         // Many nodes write to one file server.
-        auto next_write = begin_ + options_.pause + options_.pause * (options_.index % 60) / 60;
+        auto next_write = begin_ + options_.pause + options_.pause * (step_.index % 60) / 60;
         while (!has_ended_) {
             if (Clock::now() >= next_sample) {
                 sample();
@@ -90,7 +93,8 @@ class Sampler {
             }
             wait_until(std::min(next_sample, next_write));
         }
-        if (write(true) && options_.index == 0 && options_.head.nodes > 1) merge();
+        if (write(have_all_ended_) && have_all_ended_ && step_.index == 0 && step_.nodes > 1)
+            merge();
     }
 
   private:
@@ -117,6 +121,7 @@ class Sampler {
         std::string_view left = ended_lines_;
         while (left.find('\n') != std::string_view::npos) {
             std::string_view line = cut_until(left, '\n');
+            have_all_ended_ = have_all_ended_ || line == all_ended;
             const auto task = whole_number(cut_until(line, ' '));
             std::optional<int> status;
             if (const auto number = whole_number(line)) status = static_cast<int>(*number);
@@ -149,10 +154,11 @@ class Sampler {
 
     // Slurm's daemon knows the tasks, whose number is fixed; their processes change.
     void find_ranks_again() {
-        if (tasks_.empty()) {
+        if (!is_listed_) {
             const ProcessEnvironment environment;
-            auto listed = list_step_processes(options_.node, options_.head.step, environment);
-            tasks_ = listed ? *std::move(listed) : find_without_slurm(options_.head.step);
+            auto listed = list_step_processes(step_.node, step_.component, environment);
+            is_listed_ = listed.has_value();
+            tasks_ = listed ? *std::move(listed) : find_without_slurm(step_.component);
         }
         ranks_ = find_rank_processes(tasks_);
     }
@@ -170,7 +176,7 @@ class Sampler {
     void merge() {
         constexpr std::chrono::milliseconds pause{50};
         const auto deadline = Clock::now() + std::chrono::milliseconds{800};
-        while (!merge_parts(options_.file) && Clock::now() < deadline) {
+        while (!merge_parts(step_.file) && Clock::now() < deadline) {
             std::this_thread::sleep_for(pause);
         }
     }
@@ -183,7 +189,12 @@ class Sampler {
         report.cost.writes = ++writes_;
         const auto traffic = read_traffic({});
         report.network_bytes = traffic.at(0) - std::min(traffic_.at(0), traffic.at(0));
-        StepReport step = options_.head;
+        StepReport step{.cluster = step_.cluster,
+                        .job = step_.job,
+                        .step = step_.step,
+                        .spec = step_.spec,
+                        .nodes = step_.nodes,
+                        .tasks = step_.tasks};
         step.reports.push_back(std::move(report));
         return replace_file(file_, report_json(step) + '\n', Readers::owner);
     }
@@ -193,18 +204,21 @@ class Sampler {
     static constexpr std::uint32_t rounds_per_search = 12;
 
     const SamplerOptions& options_;
+    const StepSampler& step_;
     std::string file_;
     Deadline begin_ = Clock::now();
     NodeRecord record_;
     GpuReader reader_;
     Traffic traffic_ = read_traffic({});
     std::vector<StepProcess> tasks_;
+    bool is_listed_ = false;  // by Slurm
     std::vector<RankProcess> ranks_;
     std::string ended_lines_;
     std::uint32_t round_ = 0;
     int silent_rounds_ = 0;  // in which the GPUs' reader still owed an answer
     std::uint64_t writes_ = 0;
-    bool has_ended_ = false;
+    bool have_all_ended_ = false;  // the tasks
+    bool has_ended_ = false;       // slurmstepd needs the sampler no longer
 };
 
 }  // namespace

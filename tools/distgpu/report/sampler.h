@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/io/files.h"
-#include "report/node_report.h"
+#include "node/step_sampler.h"
 
 #include <chrono>
 #include <cstdint>
@@ -12,18 +12,15 @@
 namespace distgpu {
 
 struct SamplerOptions {
-    StepReport head{};        // without reports
-    std::string node{};       // this one
-    std::uint32_t index = 0;  // its number in the step, which spreads the writes of many nodes
-    std::string file{};       // absolute; of the whole step
-    std::string command{};    // the path of distgpu
-    int control = -1;         // from slurmstepd; see below
+    StepSampler step{};                        // its index also spreads the writes of many nodes
+    int control = -1;                          // from slurmstepd; see below
     std::chrono::milliseconds interval{5000};  // between samples
     std::chrono::milliseconds pause{60'000};   // between writes
 };
 
-// Over `control` slurmstepd sends a line for each task of the node that has ended, "TASK STATUS"
-// with Slurm's number of the task and its wait status, and closes it when it has ended itself.
+// Over `control` slurmstepd sends ended_task_line() for each task of the node that has ended, with
+// Slurm's number of the task and its wait status, and then all_ended_line. If it closes the control
+// before, it has ended itself, and the report stays incomplete.
 //
 // Errors: the file exists already, or cannot be written; then nothing is sampled. Later only a
 // write that fails is tried again.

@@ -39,10 +39,9 @@ done
 class SamplerTest : public testing::Test {
   protected:
     SamplerTest() {
-        options_.head = {.step = step(), .nodes = 1, .tasks = 1};
-        options_.node = "n1";
-        options_.file = folder_.path("x.json");
-        options_.command = folder_.write_program("distgpu", reader);
+        options_.step = {.step = step(), .component = step(), .node = "n1", .nodes = 1, .tasks = 1};
+        options_.step.file = folder_.path("x.json");
+        options_.step.command = folder_.write_program("distgpu", reader);
         options_.interval = 50ms;
         options_.pause = 100ms;
     }
@@ -72,13 +71,13 @@ class SamplerTest : public testing::Test {
     // Waits until the file shows that; false after ten seconds.
     bool shows(const std::function<bool(const NodeReport&)>& condition) const {
         for (const auto deadline = Clock::now() + 10s; Clock::now() < deadline; usleep(10'000)) {
-            const auto report = read_step_report(options_.file);
+            const auto report = read_step_report(options_.step.file);
             if (report && report->reports.size() == 1 && condition(report->reports[0])) return true;
         }
         return false;
     }
 
-    NodeReport report() const { return read_step_report(options_.file)->reports.at(0); }
+    NodeReport report() const { return read_step_report(options_.step.file)->reports.at(0); }
 
     MadeUpFolder folder_;
     Sleeper task_{{"SLURM_JOB_ID=" + job(), "SLURM_STEP_ID=0", "SLURM_PROCID=0", "RANK=3"}};
@@ -111,7 +110,7 @@ TEST_F(SamplerTest, RecordsAStepWhileItRunsAndItsEnd) {
     EXPECT_EQ(node.cost.gpu_cpu_seconds, 0.5);
     EXPECT_GT(node.cost.writes, 1U);
     struct stat status {};
-    ASSERT_EQ(stat(options_.file.c_str(), &status), 0);
+    ASSERT_EQ(stat(options_.step.file.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
 }
 

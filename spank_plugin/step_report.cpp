@@ -1,0 +1,99 @@
+#include "base/format.h"
+#include "base/io/files.h"
+#include "mapping/request/report_file.h"
+#include "node/step_sampler.h"
+#include "slurm_calls.h"
+#include "stepd_side.h"
+
+#include <array>
+#include <cerrno>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace distgpu {
+namespace {
+
+// As squeue shows it.
+std::string job_name(const EnvironmentCopy& variables, const StepId& step) {
+    const std::string array = variables.text("SLURM_ARRAY_JOB_ID");
+    if (array.empty()) return std::to_string(step.job);
+    return formatted("{}_{}", array, variables.text("SLURM_ARRAY_TASK_ID"));
+}
+
+std::string user_name(const EnvironmentCopy& variables) {
+    const std::string name = variables.text("SLURM_JOB_USER");
+    return name.empty() ? std::to_string(getuid()) : name;
+}
+
+std::string sampler_path(const EnabledStep& enabled) {
+    const std::string& command = enabled.command;
+    return command.substr(0, command.rfind('/') + 1) + "../libexec/distgpu/distgpu-sampler";
+}
+
+void send_line(const UniqueFd& socket, std::string_view line) {
+    if (!socket.is_open()) return;
+    static_cast<void>(send(socket.fd(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+}
+
+}  // namespace
+
+bool has_report(const EnabledStep& enabled) {
+    return enabled.request.report.value_or(ReportChoice{}).on && !enabled.request.dry_run;
+}
+
+void SamplerControl::open() {
+    std::array<int, 2> ends{-1, -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+    own_end_ = UniqueFd(ends[0]);
+    sampler_end_ = UniqueFd(ends[1]);
+}
+
+void SamplerControl::close() {
+    own_end_ = UniqueFd();
+    sampler_end_ = UniqueFd();
+}
+
+void SamplerControl::tell_end(std::uint32_t task, int status) const {
+    send_line(own_end_, ended_task_line(task, status));
+}
+
+void SamplerControl::finish() {
+    constexpr std::chrono::seconds patience{1};
+    if (!own_end_.is_open()) return;
+    send_line(own_end_, all_ended_line);
+    shutdown(own_end_.fd(), SHUT_WR);
+    // The other end closes when the sampler has ended, or has already if there is none.
+    std::array entry{pollfd{own_end_.fd(), POLLIN, 0}};
+    const Deadline deadline = Clock::now() + patience;
+    while (poll_until(entry, deadline) < 0 && errno == EINTR) {
+    }
+    close();
+}
+
+void start_report(const EnabledStep& enabled, const HostAccess& host, const TaskIdentity& task,
+                  const SamplerControl& control) {
+    if (!has_report(enabled) || task.local != LocalRank{0}) return;
+    const EnvironmentCopy& variables = host.variables;
+    const StepId& step = enabled.step.rendezvous.step;
+    const StepSampler sampler{
+        .command = enabled.command,
+        .file = report_file(*enabled.request.report, {step.job, step.step, user_name(variables)},
+                            host.folder),
+        .cluster = variables.text("SLURM_CLUSTER_NAME"),
+        .job = job_name(variables, step),
+        .step = formatted("{}.{}", step.job, step.step),
+        .component = formatted("{}.{}", enabled.identity.job, enabled.identity.step),
+        .spec = enabled.spec,
+        .node = node_name(),
+        .index = task.node.node.value,
+        .nodes = enabled.step.layout.node_count(),
+        .tasks = enabled.step.layout.task_count()};
+    const Result<std::monostate> started =
+        host.helper ? start_step_sampler(*host.helper, sampler_path(enabled), sampler, variables,
+                                         control.sampler_end())
+                    : Result<std::monostate>(host.helper.error());
+    // One line for the step, not one for each node.
+    if (!started && task.node.node == NodeIndex{0}) print_to_user(started.error().message());
+}
+
+}  // namespace distgpu
