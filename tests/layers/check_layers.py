@@ -80,6 +80,8 @@ IMPURE_HEADER = re.compile(
     r"|random|thread|mutex|future|csignal|hwloc\.h|slurm/(spank|slurm|slurm_errno)\.h)$"
 )
 IMPURE_CALL = re.compile(r"\b(secure_getenv|getenv|setenv|unsetenv|putenv|environ|popen|system)\b")
+# At the beginning of a line: in no other type and in no anonymous namespace of a source.
+TYPE = re.compile(r"(?:struct|class|enum class|union) (\w+)(?: final)?(?: : [^{;]*)? ?\{")
 INCLUDE = re.compile(r'#include ([<"])(.*)[>"]')
 
 
@@ -123,6 +125,22 @@ def wrong_in(root: pathlib.Path, file: pathlib.Path, line: str) -> str | None:
     return f"{folder} may not include {target}: {include[2]}"
 
 
+def defined_twice(root: pathlib.Path, files: list[pathlib.Path]) -> list[str]:
+    """Types of one name in two headers. Linked into one program, each would use the other's
+    functions wherever the compiler did not inline them."""
+    first: dict[str, pathlib.Path] = {}
+    wrong = []
+    for file in files:
+        if file.suffix != ".h" or "nccl_scaling" in file.parts:  # that has a namespace of its own
+            continue
+        for line in (root / file).read_text().splitlines():
+            found = TYPE.match(line)
+            other = first.setdefault(found[1], file) if found else file
+            if found and other != file:
+                wrong.append(f"{file}: {other} defines a type {found[1]} too")
+    return wrong
+
+
 def check(root: pathlib.Path) -> int:
     """Prints what is wrong in the tree."""
     files = sources(root)
@@ -134,6 +152,7 @@ def check(root: pathlib.Path) -> int:
             problem = wrong_in(root, file, line)
             if problem:
                 wrong.append(f"{file}:{number}: {problem}")
+    wrong += defined_twice(root, files)
     edges = {folder: set(allowed) & set(MAY_INCLUDE) for folder, allowed in MAY_INCLUDE.items()}
     wrong += [f"{each}: the rules allow a circle" for each in edges if each in reached(edges, each)]
     if table() not in (root / "CONTRIBUTING.md").read_text():
