@@ -53,8 +53,10 @@ void SamplerControl::close() {
     sampler_end_ = UniqueFd();
 }
 
-void SamplerControl::tell_end(std::uint32_t task, int status) const {
-    send_line(own_end_, ended_task_line(task, status));
+void SamplerControl::tell_end(std::uint32_t task, int status,
+                              std::optional<GlobalRank> rank) const {
+    send_line(own_end_,
+              ended_task_line(task, status, rank ? std::optional(rank->value) : std::nullopt));
 }
 
 void SamplerControl::finish() {

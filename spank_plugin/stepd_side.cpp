@@ -313,6 +313,18 @@ Outcome StepdSide::end_refused_task(spank_t spank) {
     _exit(EXIT_FAILURE);
 }
 
+// nullopt if a launcher has several ranks in that task, or the task's place is not known.
+std::optional<GlobalRank> StepdSide::rank_of(std::optional<std::uint32_t> local) const {
+    if (!enabled_step_ || enabled_step_->offsets.size() != 1 || !local ||
+        *local >= identity_.component.tasks.size()) {
+        return std::nullopt;
+    }
+    const Framework& framework = *enabled_step_->request.framework;
+    if (framework.launcher_per_node && !framework.launchers.empty()) return std::nullopt;
+    const NodeIndex node = to_whole_step(identity_.component, enabled_step_->offsets.front()).node;
+    return enabled_step_->step.layout.rank(node, LocalRank{*local});
+}
+
 // Makes a connection as the user would, whose variables say where to.
 void StepdSide::report_end(spank_t spank) {
     int status = 0;
@@ -330,13 +342,10 @@ void StepdSide::report_end(spank_t spank) {
     const std::string name = node_name();
     EndedTask task{.status = status, .who = "a task on " + name};
     const Framework& framework = *enabled_step_->request.framework;
-    if (framework.launcher_per_node && !framework.launchers.empty()) {
+    if (const auto rank = rank_of(local)) {
+        task.who = formatted("rank {} on {}", rank->value, name);
+    } else if (!framework.launchers.empty()) {
         task.who = formatted("{} on {}", framework.launchers.front(), name);
-    } else if (enabled_step_->offsets.size() == 1) {
-        const NodeIndex node =
-            to_whole_step(identity_.component, enabled_step_->offsets.front()).node;
-        const GlobalRank rank = enabled_step_->step.layout.rank(node, LocalRank{*local});
-        task.who = formatted("rank {} on {}", rank.value, name);
     }
     const AsUser as_user(spank);
     if (!as_user.is_user()) return;
@@ -350,7 +359,7 @@ void StepdSide::tell_sampler(spank_t spank, bool is_last) {
     int status = 0;
     const auto task = read_item(spank, S_TASK_GLOBAL_ID);
     if (task && spank_get_item(spank, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS) {
-        sampler_.tell_end(*task, status);
+        sampler_.tell_end(*task, status, rank_of(read_item(spank, S_TASK_ID)));
     }
     if (is_last) sampler_.finish();
 }

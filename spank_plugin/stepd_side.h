@@ -149,8 +149,8 @@ class SamplerControl {
     int sampler_end() const { return sampler_end_.fd(); }
     void close_sampler_end() { sampler_end_ = UniqueFd(); }
 
-    // A task has ended; never waits.
-    void tell_end(std::uint32_t task, int status) const;
+    // A task has ended; never waits. `rank`: the task's, unless a launcher in it has several.
+    void tell_end(std::uint32_t task, int status, std::optional<GlobalRank> rank) const;
 
     // All have ended: waits up to a second for the sampler's last write.
     void finish();
@@ -251,6 +251,7 @@ class StepdSide {
 
     void read_request(spank_t spank, UnreadRequest unread);
     void switch_off(spank_t spank, const std::string& spec);
+    std::optional<GlobalRank> rank_of(std::optional<std::uint32_t> local) const;
     void report_end(spank_t spank);
     void tell_sampler(spank_t spank, bool is_last);
     void read_step(spank_t spank, Request request, UnreadRequest unread);

@@ -5,7 +5,8 @@
 
 namespace distgpu {
 
-std::string ended_task_line(std::uint32_t task, int status) {
+std::string ended_task_line(std::uint32_t task, int status, std::optional<std::uint32_t> rank) {
+    if (rank) return formatted("{} {} {}\n", task, status, *rank);
     return formatted("{} {}\n", task, status);
 }
 

@@ -35,9 +35,10 @@ struct StepSampler {
 };
 
 // The line with which slurmstepd says over the control (tools/distgpu/report/sampler.h) that all
-// tasks of the node have ended; before it comes one of ended_task_line() for each.
+// tasks of the node have ended; before it comes one of ended_task_line() for each: Slurm's number
+// of the task, its wait status, and its rank, unless a launcher in it has several.
 inline constexpr std::string_view all_ended_line = "end\n";
-std::string ended_task_line(std::uint32_t task, int status);
+std::string ended_task_line(std::uint32_t task, int status, std::optional<std::uint32_t> rank);
 
 // nullopt for any other text than start_step_sampler() gives the program as its word.
 std::optional<StepSampler> read_step_sampler(std::string_view text);

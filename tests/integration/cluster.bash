@@ -33,10 +33,10 @@ cluster_up() {
     # Copies: the user may be unable to enter the checkout, and srun loads the plugin too.
     install -m 644 "$plugin" "$SCRATCH"
     install -m 755 "$command" "$SCRATCH/distgpu"
-    # As installed: bin/distgpu and libexec/distgpu/distgpu-task.
+    # As installed: bin/distgpu, and in libexec/distgpu what the plugin starts.
     mkdir -p "$SCRATCH/bin" "$SCRATCH/libexec/distgpu"
     ln -s ../distgpu "$SCRATCH/bin"
-    install -m 755 "$task_parent" "$SCRATCH/libexec/distgpu"
+    install -m 755 -t "$SCRATCH/libexec/distgpu" "$task_parent" "${task_parent%-task}-sampler"
     local line=("$SCRATCH/${plugin##*/}" "command=$SCRATCH/bin/distgpu" "${saving[@]}"
         "${plugin_arguments[@]}")
     "$sandbox" up --name "$CLUSTER" "${plugins_before[@]}" --plugin "${line[*]}" "$@"

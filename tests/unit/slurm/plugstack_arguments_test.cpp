@@ -40,6 +40,7 @@ TEST(PlugstackArguments, AreRead) {
         {{"signal=off"}, {.signal = SignalChoice{}}},
         {{"watch=on"}, {.watch = Watch{.on = true}}},
         {{"watch=off"}, {.watch = Watch{}}},
+        {{"report=/r/%u/%j.%s.json"}, {.report = ReportChoice{true, "/r/%u/%j.%s.json"}}},
         {{"order=switch"}, {.order = RankOrder{RankOrder::Source::switches}}},
         {{"order=slurm"}, {.order = RankOrder{}}},
         {{"topology=/etc/distgpu/%n.xml"}, {.topology = "/etc/distgpu/%n.xml"}},
@@ -71,6 +72,9 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
     const Error no_watch{"", "unknown value",
                          "give minutes from 1 to 1440, as in watch=30 or watch=30:end, or on or "
                          "off"};
+    const Error no_report{"", "not a file of its own for each step",
+                          "give an absolute path with %u, %j and %s, as in "
+                          "report=/scratch/%u/distgpu-%j.%s.json"};
     const Error no_path{"", "not an absolute path", "give one that begins with /"};
     const Error no_off{"", "unknown value", "give off or off=run"};
     const Error no_log{"", "unknown value", "give steps"};
@@ -92,6 +96,11 @@ TEST(PlugstackArguments, MistakesAreIgnoredWithOneComplaintEach) {
         {"fail", no_fail},
         {"watch=30:stop", no_watch},
         {"watch", no_watch},
+        {"report=on", no_report},
+        {"report=./%u/%j.%s", no_report},
+        {"report=/r/%j.%s", no_report},
+        {"report=/r/%u.%s", no_report},
+        {"report=/r/%u.%j", no_report},
         {"order=./ring", no_order},
         {"topology=topology.xml", no_path},
         {"topology=", no_path},
@@ -121,8 +130,8 @@ TEST(PlugstackArguments, UnknownOnesAreNamed) {
         EXPECT_EQ(result.ignored_arguments,
                   (std::vector<Error>{{argument, "unknown argument",
                                        "arguments are master=, ports=, gpus=, cpus=, hcas=, "
-                                       "check=, fail=, signal=, watch=, order=, topology=, save=, "
-                                       "layout=, command=, log=, off"}}));
+                                       "check=, fail=, signal=, watch=, report=, order=, "
+                                       "topology=, save=, layout=, command=, log=, off"}}));
     }
 }
 

@@ -181,12 +181,21 @@ void NodeRecord::add_load(double time, Gpu& gpu, const GpuReading& reading) {
     }
 }
 
-void NodeRecord::end_task(double time, std::uint32_t task, std::optional<int> status) {
+void NodeRecord::end_task(double time, std::uint32_t task, std::optional<int> status,
+                          std::optional<std::uint32_t> only_rank) {
+    bool was_seen = false;
     for (auto& [number, rank] : ranks_) {
         if (rank.report.task != task) continue;
+        was_seen = true;
         rank.report.ended = time;
         rank.report.status = status;
     }
+    if (was_seen || !only_rank || ranks_.size() == max_recorded_ranks) return;
+    RankReport& report = ranks_[*only_rank].report;
+    report.rank = *only_rank;
+    report.task = task;
+    report.ended = time;
+    report.status = status;
 }
 
 void NodeRecord::add_note(std::string note) {

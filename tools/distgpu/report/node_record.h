@@ -36,7 +36,9 @@ class NodeRecord {
     void add(double time, const GpuReadings& readings);
 
     // A task has ended: its ranks too. `status`: as from waitpid(); nullopt if unknown.
-    void end_task(double time, std::uint32_t task, std::optional<int> status);
+    // `only_rank`: the task's, if it has no other, which may have ended before it was seen.
+    void end_task(double time, std::uint32_t task, std::optional<int> status,
+                  std::optional<std::uint32_t> only_rank);
 
     // Something that was not measured, once.
     void add_note(std::string note);

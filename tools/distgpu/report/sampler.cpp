@@ -123,9 +123,10 @@ class Sampler {
             std::string_view line = cut_until(left, '\n');
             have_all_ended_ = have_all_ended_ || line == all_ended;
             const auto task = whole_number(cut_until(line, ' '));
-            std::optional<int> status;
-            if (const auto number = whole_number(line)) status = static_cast<int>(*number);
-            if (task) record_.end_task(now(), *task, status);
+            const auto status = whole_number(cut_until(line, ' '));
+            if (task && status) {
+                record_.end_task(now(), *task, static_cast<int>(*status), whole_number(line));
+            }
         }
         ended_lines_ = std::string(left);
     }

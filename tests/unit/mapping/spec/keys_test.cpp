@@ -131,6 +131,25 @@ TEST(SignalKey, IsASignalAndSecondsBeforeTheLimit) {
     }
 }
 
+TEST(ReportKey, IsAFile) {
+    const auto report_of = [](const std::string& spec) {
+        return parse_spec("SPEC", spec)->report.value_or(ReportChoice{true, "none"});
+    };
+    EXPECT_EQ(parse_spec("SPEC", "pytorch")->report, std::nullopt);
+    EXPECT_EQ(report_of("pytorch,report"), (ReportChoice{true}));
+    EXPECT_EQ(report_of("pytorch,report=on"), (ReportChoice{true}));
+    EXPECT_EQ(report_of("pytorch,report=off"), ReportChoice{});
+    EXPECT_EQ(report_of("pytorch,report=/a/%u/%j.%s.json"),
+              (ReportChoice{true, "/a/%u/%j.%s.json"}));
+    EXPECT_EQ(report_of("pytorch,report=./a"), (ReportChoice{true, "./a"}));
+    EXPECT_EQ(message_of(parse_report_choice("yes")),
+              "distgpu: report=yes: not the path of a file; give a file with its path (./FILE), or "
+              "on, or off");
+    EXPECT_EQ(message_of(parse_report_choice("/a/%d")),
+              "distgpu: report=/a/%d: has a % that stands for nothing; give %j for the job, %s for "
+              "the step, %u for the user, or %%");
+}
+
 std::optional<Watch> watch_in(const std::string& spec) {
     const auto request = parse_spec("SPEC", spec);
     return request ? request->watch : std::nullopt;

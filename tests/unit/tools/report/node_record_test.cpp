@@ -56,7 +56,7 @@ TEST(NodeRecord, CountsARestartAndWhatWasUsedBefore) {
     NodeRecord record = empty_record();
     record.add(0, rank_3, {.cpu_seconds = 10, .bytes_written = 7});
     record.add_exchanged(0, 3, 100);
-    record.end_task(1, 1, 9);
+    record.end_task(1, 1, 9, 1);
     RankProcess again = rank_3;
     again.pid = 71;
     record.add(5, again, {.cpu_seconds = 2, .bytes_written = 1});
@@ -76,12 +76,26 @@ TEST(NodeRecord, EndsTheRanksOfATask) {
     NodeRecord record = empty_record();
     record.add(0, rank_3, {});
     record.add(0, {.rank = 4, .task = 2, .pid = 80}, {});
-    record.end_task(7, 1, 256);
+    record.end_task(7, 1, 256, std::nullopt);
     const NodeReport report = record.report(8, true);
     EXPECT_EQ(report.ranks[0].ended, 7);
     EXPECT_EQ(report.ranks[0].status, 256);
     EXPECT_EQ(report.ranks[1].ended, std::nullopt);
     EXPECT_TRUE(report.is_complete);
+}
+
+// As one does that cannot import its modules.
+TEST(NodeRecord, HasTheEndOfARankThatWasNeverSeen) {
+    NodeRecord record = empty_record();
+    record.add(0, rank_3, {});
+    record.end_task(0.1, 2, 256, 4);
+    record.end_task(0.2, 5, 256, std::nullopt);  // a launcher's
+    const NodeReport report = record.report(8, true);
+    ASSERT_EQ(report.ranks.size(), 2U);
+    EXPECT_EQ(report.ranks[1].rank, 4U);
+    EXPECT_EQ(report.ranks[1].task, 2U);
+    EXPECT_EQ(report.ranks[1].ended, 0.1);
+    EXPECT_EQ(report.ranks[1].status, 256);
 }
 
 GpuReadings readings(GpuReading reading) {

@@ -62,6 +62,12 @@ class SamplerTest : public testing::Test {
     void say(const std::string& line) const { write_all(control_.write.fd(), line); }
 
     int end() {
+        say(std::string(all_ended_line));
+        return lose_control();
+    }
+
+    // As if slurmstepd had been killed.
+    int lose_control() {
         control_.write = UniqueFd();
         int status = 0;
         EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
@@ -112,6 +118,13 @@ TEST_F(SamplerTest, RecordsAStepWhileItRunsAndItsEnd) {
     struct stat status {};
     ASSERT_EQ(stat(options_.step.file.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
+TEST_F(SamplerTest, IsIncompleteIfSlurmstepdWasKilled) {
+    start();
+    ASSERT_TRUE(shows([](const NodeReport& node) { return !node.ranks.empty(); }));
+    EXPECT_EQ(lose_control(), EXIT_SUCCESS);
+    EXPECT_FALSE(report().is_complete);
 }
 
 TEST_F(SamplerTest, WritesAtOnceWhenTheEndIsAnnounced) {
