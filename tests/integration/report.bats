@@ -56,6 +56,7 @@ has_report() { # JQ_FILTER
     echo mine >"$SCRATCH/mine.json"
     chmod 666 "$SCRATCH/mine.json"
     run -0 submit srun -N1 --distgpu=pytorch,report=./mine.json echo runs
+    echo "$output"
     [ "$(sort <<<"$output")" = "distgpu: report=$SCRATCH/mine.json: File exists; the step runs without a report; name a new file in a folder that you can write on all nodes, as in report=\$HOME/%j.json
 runs" ]
     [ "$(cat "$SCRATCH/mine.json")" = mine ]

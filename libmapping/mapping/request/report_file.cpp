@@ -33,7 +33,8 @@ std::string report_file(const ReportChoice& choice, const StepNames& names,
                         const std::string& folder) {
     const std::string_view pattern =
         choice.file.empty() ? default_report_file : std::string_view(choice.file);
-    const std::string file = with_names(pattern, names).value_or(std::string(pattern));
+    std::string file = with_names(pattern, names).value_or(std::string(pattern));
+    if (file.starts_with("./")) file.erase(0, 2);
     return file.starts_with('/') ? file : folder + '/' + file;
 }
 

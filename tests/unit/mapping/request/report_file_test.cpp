@@ -19,6 +19,7 @@ TEST(ReportFile, ReplacesWhatDiffersBetweenSteps) {
 TEST(ReportFile, LiesWhereTheStepBegins) {
     EXPECT_EQ(report_file({.on = true}, names, "/home/eva"), "/home/eva/distgpu-12.3.json");
     EXPECT_EQ(report_file({true, "out/%s.json"}, names, "/home/eva"), "/home/eva/out/3.json");
+    EXPECT_EQ(report_file({true, "./3.json"}, names, "/home/eva"), "/home/eva/3.json");
     EXPECT_EQ(report_file({true, "/r/%u.json"}, names, "/home/eva"), "/r/eva.json");
 }
 
