@@ -50,9 +50,9 @@ def linked(name: str) -> list[str]:
     scaling = name.startswith(("nccl-scaling", "distgpu-nccl-scaling"))
     own = PLUGIN if plugin else COMMAND
     if not name.endswith(".rpm"):
-        # The command's packages have distgpu-task too.
+        # The command's packages have distgpu-task and distgpu-sampler too.
         return own + ZIG + ([] if plugin or scaling else ["hwloc", "musl"])
-    # The plugin and distgpu-task have no shared C++ library.
+    # The plugin and these two have no shared C++ library.
     return own + ([] if scaling else GCC) + ([] if plugin or scaling else ["libc6-dev"])
 
 

@@ -1,7 +1,6 @@
 #include "inspect/task_processes.h"
 
 #include "base/values.h"
-#include "inspect/process_facts.h"
 #include "inspect/ranks.h"
 
 #include <algorithm>
@@ -74,8 +73,8 @@ std::vector<pid_t> first_processes(const std::vector<StepProcess>& known, const 
     return first;
 }
 
-std::vector<ProcessSample> find_processes(const std::vector<StepProcess>& known) {
-    const ProcessTree tree = read_process_tree();
+std::vector<ProcessSample> find_processes(const std::vector<StepProcess>& known,
+                                          const ProcessTree& tree) {
     const std::vector<pid_t> first = first_processes(known, tree);
     std::vector<ProcessSample> processes;
     for (const auto& [pid, task] : find_tasks(known, tree)) {
@@ -105,8 +104,8 @@ std::vector<ProcessSample> find_processes(const std::vector<StepProcess>& known)
 }  // namespace
 
 NodeSample sample_processes(const std::string& node, const std::vector<StepProcess>& known,
-                            const std::string& problem) {
-    NodeSample sample{.node = node, .processes = find_processes(known), .problem = problem};
+                            const std::string& problem, const ProcessTree& tree) {
+    NodeSample sample{.node = node, .processes = find_processes(known, tree), .problem = problem};
     inherit_ranks(sample);
     return sample;
 }

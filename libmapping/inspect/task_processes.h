@@ -2,6 +2,7 @@
 #pragma once
 
 #include "inspect/node_sample.h"
+#include "inspect/process_facts.h"
 
 #include <cstdint>
 #include <optional>
@@ -29,7 +30,8 @@ struct StepProcess {
 // The known processes and their descendants, up to max_processes, sorted by pid, without moments
 // and connections. `problem`: why some may be missing.
 NodeSample sample_processes(const std::string& node, const std::vector<StepProcess>& known,
-                            const std::string& problem);
+                            const std::string& problem,
+                            const ProcessTree& tree = read_process_tree());
 
 // Gives each process of the sample one moment, with its state now.
 void read_states(NodeSample& sample);

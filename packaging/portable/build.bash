@@ -96,9 +96,9 @@ build_programs() { # ARCHITECTURE
         -DDISTGPU_NCCL_SCALING=ON
     # zig has no static glibc. musl lacks the name of a type of glibc's.
     static="-target $1-linux-musl -D__rlimit_resource_t=int"
-    compile_portable "$1" "$build-static" distgpu_task -DDISTGPU_COMMAND=ON \
+    compile_portable "$1" "$build-static" "distgpu_task distgpu_sampler" -DDISTGPU_COMMAND=ON \
         -DCMAKE_C_FLAGS="$static" -DCMAKE_CXX_FLAGS="$static"
-    cp "$build-static/tools/distgpu/distgpu-task" "$build/tools/distgpu"
+    cp "$build-static/tools/distgpu"/distgpu-{task,sampler} "$build/tools/distgpu"
     install_portable "$build"
     pack_tarball "$1"
     pack_wheel "$1"

@@ -37,21 +37,23 @@ setup_file() {
         [ "$(printf '%s\n' "$newest" 2.28 | sort -V | tail -n 1)" = 2.28 ]
         [ "$(stat -c %s "$program")" -lt 8000000 ]
     done
-    # It starts in containers, from an open file of the host.
+    # They need no library: one starts in containers, from an open file of the host.
     mkdir "$BATS_TEST_TMPDIR/nothing"
     cp /usr/bin/qemu-aarch64-static "$BATS_TEST_TMPDIR/nothing"
-    cp "$PORTABLE/libexec/distgpu/distgpu-task" "$BATS_TEST_TMPDIR/nothing"
-    run -1 chroot "$BATS_TEST_TMPDIR/nothing" /distgpu-task
-    [[ $output == "distgpu-task: started by srun "* ]]
-    cp "$PORTABLE_ARM/libexec/distgpu/distgpu-task" "$BATS_TEST_TMPDIR/nothing"
-    run -1 chroot "$BATS_TEST_TMPDIR/nothing" /qemu-aarch64-static /distgpu-task
-    [[ $output == "distgpu-task: started by srun "* ]]
+    for name in distgpu-task distgpu-sampler; do
+        cp "$PORTABLE/libexec/distgpu/$name" "$BATS_TEST_TMPDIR/nothing"
+        run -1 chroot "$BATS_TEST_TMPDIR/nothing" "/$name"
+        [[ $output == "$name: started by srun "* ]]
+        cp "$PORTABLE_ARM/libexec/distgpu/$name" "$BATS_TEST_TMPDIR/nothing"
+        run -1 chroot "$BATS_TEST_TMPDIR/nothing" /qemu-aarch64-static "/$name"
+        [[ $output == "$name: started by srun "* ]]
+    done
 }
 
 @test "they are hardened" {
     local tree
     for tree in "$PORTABLE" "$PORTABLE_ARM"; do
-        run -0 all_hardened "$tree" distgpu distgpu-task nccl-scaling
+        run -0 all_hardened "$tree" distgpu distgpu-sampler distgpu-task nccl-scaling
     done
 }
 
@@ -64,7 +66,7 @@ setup_file() {
         data=$BATS_TEST_TMPDIR/$architecture/distgpu-$version.data
         diff -r "$data/scripts" "$tree/bin"
         diff -r "$data/data/libexec" "$tree/libexec"
-        for program in "$tree"/{bin/{distgpu,nccl-scaling},libexec/distgpu/distgpu-task}; do
+        for program in "$tree"/{bin/{distgpu,nccl-scaling},libexec/distgpu/distgpu-{sampler,task}}; do
             run -0 readelf --file-header "$program"
             [[ $output == *"Machine: "*"$machine"* ]]
         done

@@ -43,9 +43,9 @@ std::uint32_t cpu_count(pid_t pid) {
 }  // namespace
 
 std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tasks) {
-    NodeSample sample = sample_processes("", tasks, "");
-    read_states(sample);
     const ProcessTree tree = read_process_tree();
+    NodeSample sample = sample_processes("", tasks, "", tree);
+    read_states(sample);
     std::vector<RankProcess> ranks;
     for (const RankSample& rank : find_ranks({&sample, 1}, 0).seen) {
         const ProcessSample& process = *rank.process;

@@ -53,8 +53,10 @@ ReportCost own_cost() {
         constexpr double microseconds = 1e6;
         return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / microseconds;
     };
+    // ru_maxrss counts what this process had before it became the sampler.
+    const auto kibibytes = whole_number_64(value_after(read_proc(getpid(), "status"), "VmHWM:"));
     return {.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime),
-            .memory_peak = static_cast<std::uint64_t>(usage.ru_maxrss) << 10U};
+            .memory_peak = kibibytes.value_or(0) << 10U};
 }
 
 class Sampler {
@@ -93,6 +95,7 @@ class Sampler {
             }
             wait_until(std::min(next_sample, next_write));
         }
+        if (have_all_ended_) read_gpus_at_end();
         if (write(have_all_ended_) && have_all_ended_ && step_.index == 0 && step_.nodes > 1)
             merge();
     }
@@ -109,6 +112,25 @@ class Sampler {
         if (entries[1].revents == 0) return;
         if (auto readings = reader_.take()) record_.add(now(), *readings);
         if (reader_.fd() < 0) add_note("GPUs were not measured: distgpu report ended");
+    }
+
+    // What the library has seen since the last sample. slurmstepd waits a second for this process.
+    void read_gpus_at_end() {
+        constexpr std::chrono::milliseconds patience{200};
+        const auto deadline = Clock::now() + patience;
+        if (!reader_.ask(processes())) return;
+        std::array entries{pollfd{reader_.fd(), POLLIN, 0}};
+        while (reader_.fd() >= 0 && poll_until(entries, deadline) > 0) {
+            const auto readings = reader_.take();
+            if (!readings) continue;
+            return record_.add(now(), *readings);
+        }
+    }
+
+    std::vector<pid_t> processes() const {
+        std::vector<pid_t> processes;
+        for (const RankProcess& rank : ranks_) processes.push_back(rank.pid);
+        return processes;
     }
 
     void read_control() {
@@ -143,11 +165,9 @@ class Sampler {
         }
         if (is_lost) round_ = 0;  // a launcher may start it anew
         if (is_early || round_ % rounds_per_search == 1) add_exchanged();
-        std::vector<pid_t> processes;
-        for (const RankProcess& rank : ranks_) processes.push_back(rank.pid);
         // A driver may take seconds when the first process opens a GPU.
         constexpr int patience = 4;
-        silent_rounds_ = reader_.ask(processes) ? 0 : silent_rounds_ + 1;
+        silent_rounds_ = reader_.ask(processes()) ? 0 : silent_rounds_ + 1;
         if (silent_rounds_ == patience && reader_.fd() >= 0) {
             add_note("the GPUs' driver did not answer for some time");
         }
