@@ -14,8 +14,8 @@
 namespace distgpu {
 
 struct StepSampler {
-    std::string command;      // the path of distgpu, which reads the GPUs
-    std::string file;         // absolute; of the whole step
+    std::string command{};    // the path of distgpu, which reads the GPUs
+    std::string file{};       // absolute; of the whole step
     std::string cluster{};    // empty if unknown
     std::string job{};        // as squeue shows it: "5", "5_1"
     std::string step{};       // "5.0"; of a heterogeneous step, the leader's

@@ -32,7 +32,7 @@ mv next told)sh");
     Pipe control = make_pipe();
     const auto helper = HostHelper::start({});
     ASSERT_TRUE(helper);
-    const EnvironmentCopy environment({{"PATH", "/bin:/usr/bin"}});
+    const EnvironmentCopy environment(EnvironmentCopy::Variables{{"PATH", "/bin:/usr/bin"}});
     ASSERT_TRUE(start_step_sampler(*helper, program, sampler, environment, control.read.fd()));
     write_all(control.write.fd(), ended_task_line(9, 256, 3));
     std::string told;

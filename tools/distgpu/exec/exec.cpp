@@ -100,6 +100,13 @@ std::optional<ExitCode> check_step(const Request& request, const Environment& en
     return verdict ? ExitCode::check_failed : ExitCode::exec_failed;
 }
 
+// The key `report` needs slurmstepd, which knows how the tasks end.
+void refuse_report(const OwnTask& own_task) {
+    const bool is_on = own_task.request.report.value_or(ReportChoice{}).on;
+    if (!is_on || own_task.task().rank != GlobalRank{0}) return;
+    print_error_line("distgpu: report: only with srun --distgpu; the program starts without it");
+}
+
 // Applies the key `watch`, which works only for steps of Slurm.
 void start_watch(const OwnTask& own_task, const Environment& environment) {
     const Watch watch = watch_of(own_task.request);
@@ -263,6 +270,7 @@ ExitCode run_exec(const Arguments& arguments) {
     }
     if (const auto end = check_step(own_task->request, environment)) return *end;
     fork_program(*own_task);
+    refuse_report(*own_task);
     start_watch(*own_task, environment);
     return run_program(arguments, *own_task, environment);
 }
