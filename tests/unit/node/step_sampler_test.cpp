@@ -51,8 +51,9 @@ mv next told)sh");
 TEST(StepSampler, AMissingProgramIsAnError) {
     const auto helper = HostHelper::start({});
     ASSERT_TRUE(helper);
-    const auto started = start_step_sampler(*helper, "/nowhere/distgpu-sampler", {.node = "node01"},
-                                            EnvironmentCopy(), 0);
+    const auto started =
+        start_step_sampler(*helper, "/nowhere/distgpu-sampler", {.node = "node01"},
+                           EnvironmentCopy(EnvironmentCopy::Variables{{"A", "1"}}), 0);
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().message(),
               "distgpu: report: /nowhere/distgpu-sampler on node01: cannot be started; the step "
