@@ -278,6 +278,16 @@ Answer start_program(const StartRequest& request, SentFiles files, int socket) {
 
 }  // namespace
 
+void handle_step_signals(void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    for (const int signal :
+         {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGALRM, SIGXCPU}) {
+        sigaction(signal, &action, nullptr);
+    }
+}
+
 Result<HostHelper> HostHelper::start(const std::optional<HelperUser>& user) {
     std::array<int, 2> ends{-1, -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {

@@ -15,6 +15,11 @@ namespace distgpu {
 // The descriptor that a helper inherits besides its standard ones.
 inline constexpr int helper_fd = 3;
 
+// In a program that a helper has started: calls the handler for the signals that Slurm and users
+// send to all processes of a step. They are meant for the task's program, which may take its time
+// to end.
+void handle_step_signals(void (*handler)(int));
+
 // The exit status of a child that could not exec the program.
 inline constexpr int cannot_start_status = 126;
 

@@ -7,6 +7,7 @@
 #include "inspect/process_facts.h"
 #include "inspect/rank_gpus.h"
 #include "mapping/texts/variables.h"
+#include "node/host_helper.h"
 #include "node/nvml.h"
 #include "output.h"
 #include "report/gpu_reading.h"
@@ -131,6 +132,7 @@ class GpuLoop {
 }  // namespace
 
 ExitCode read_gpus(const std::string& library, const std::string& devices) {
+    handle_step_signals([](int) {});  // this process ends with the sampler
     GpuLoop loop(library, devices);
     for (std::string line; std::getline(std::cin, line);) {
         if (!print(fields_json(loop.answer(line)).line() + '\n')) return ExitCode::environment;

@@ -8,6 +8,7 @@
 #include "inspect/process_facts.h"
 #include "inspect/sockets.h"
 #include "inspect/step_processes.h"
+#include "node/host_helper.h"
 #include "node/machine.h"
 #include "report/gpu_reader.h"
 #include "report/node_record.h"
@@ -33,17 +34,11 @@ constexpr std::string_view all_ended = all_ended_line.substr(0, all_ended_line.s
 
 volatile std::sig_atomic_t was_told_to_end = 0;
 
-// Slurm sends a step's signals to all its processes. They are meant for the program; but after one
-// that announces the end, what was recorded so far is written at once.
+// A signal may announce the step's end: what was recorded so far is then written at once.
 void handle_signals() {
-    struct sigaction action {};
-    action.sa_handler = [](int number) {
-        if (number != SIGPIPE) was_told_to_end = 1;
-    };
-    for (const int signal :
-         {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGALRM, SIGXCPU, SIGPIPE}) {
-        sigaction(signal, &action, nullptr);
-    }
+    handle_step_signals([](int) { was_told_to_end = 1; });
+    // From the pipe to a reader of GPUs that has ended. Its successors would inherit SIG_IGN.
+    static_cast<void>(std::signal(SIGPIPE, [](int) {}));
 }
 
 ReportCost own_cost() {

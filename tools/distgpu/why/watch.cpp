@@ -33,20 +33,6 @@ namespace {
 
 using std::chrono::seconds;
 
-void do_nothing(int /*signal*/) {}
-
-// Slurm sends a step's signals to all its processes. They are meant for the program, which may take
-// its time to end; this process ends with it.
-void ignore_signals() {
-    struct sigaction action {};
-    action.sa_handler = do_nothing;
-    action.sa_flags = SA_RESTART;
-    for (const int signal :
-         {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGALRM, SIGXCPU}) {
-        sigaction(signal, &action, nullptr);
-    }
-}
-
 // Ends this process at once when the task ends, even if a signal has stopped it: srun waits for
 // every process that has the step's standard error open. A child does that, which ends with this
 // process.
@@ -257,7 +243,7 @@ ExitCode watch_step(const std::string& step, std::string_view time) {
     const bool can_end_step = remove_end_suffix(text);
     const bool has_unit = text.ends_with('m') || text.ends_with('s');
     if (const auto limit = has_unit ? seconds_in(text, seconds_of_day) : std::nullopt) {
-        ignore_signals();
+        handle_step_signals([](int) {});  // this process ends with the program
         end_with_task();
         return Watcher(step, seconds(*limit), can_end_step).watch();
     }
