@@ -49,7 +49,9 @@ ReportCost own_cost() {
         return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / microseconds;
     };
     // ru_maxrss counts what this process had before it became the sampler.
-    const auto kibibytes = whole_number_64(value_after(read_proc(getpid(), "status"), "VmHWM:"));
+    const std::string status = read_proc(getpid(), "status");
+    std::string_view peak = value_after(status, "VmHWM:");  // "1812 kB"
+    const auto kibibytes = whole_number_64(cut_until(peak, ' '));
     return {.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime),
             .memory_peak = kibibytes.value_or(0) << 10U};
 }

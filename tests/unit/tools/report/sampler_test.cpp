@@ -115,6 +115,8 @@ TEST_F(SamplerTest, RecordsAStepWhileItRunsAndItsEnd) {
     EXPECT_THAT(node.gpus[0].ranks, ElementsAre(3));
     EXPECT_EQ(node.cost.gpu_cpu_seconds, 0.5);
     EXPECT_GT(node.cost.writes, 1U);
+    EXPECT_GT(node.cost.memory_peak, 100U << 10U);
+    EXPECT_LT(node.cost.memory_peak, 1U << 30U);
     struct stat status {};
     ASSERT_EQ(stat(options_.step.file.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777U, 0600U);
