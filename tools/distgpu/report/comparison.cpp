@@ -24,29 +24,15 @@ struct Quantity {
     std::string (*text)(double);
 };
 
-// The mean of those that have a value; nullopt without one.
-template <class Items, class Value>
-Number mean(const Items& items, Value value) {
-    double sum = 0;
-    std::size_t count = 0;
-    for (const auto& item : items) {
-        const Number number = value(item);
-        sum += number.value_or(0);
-        if (number) ++count;
-    }
-    if (count == 0) return std::nullopt;
-    return sum / static_cast<double>(count);
-}
-
 template <auto member>
 Number rank_mean(const StepReport& report) {
-    return mean(ranks_of(report), [](const RankOnNode& each) {
+    return mean_of(ranks_of(report), [](const RankOnNode& each) {
         return Number(static_cast<double>(each.rank->*member));
     });
 }
 
 Number start_of(const StepReport& report) {
-    return mean(ranks_of(report), [](const RankOnNode& each) { return each.rank->first_gpu; });
+    return mean_of(ranks_of(report), [](const RankOnNode& each) { return each.rank->first_gpu; });
 }
 
 Number gpu_busy(const StepReport& report) {
@@ -54,11 +40,11 @@ Number gpu_busy(const StepReport& report) {
 }
 
 Number gpu_energy(const StepReport& report) {
-    return mean(gpus_of(report), [](const GpuOnNode& each) { return each.gpu->joules; });
+    return mean_of(gpus_of(report), [](const GpuOnNode& each) { return each.gpu->joules; });
 }
 
 Number gpu_memory(const StepReport& report) {
-    return mean(gpus_of(report), [](const GpuOnNode& each) {
+    return mean_of(gpus_of(report), [](const GpuOnNode& each) {
         return each.gpu->memory_total > 0 ? Number(static_cast<double>(each.gpu->memory_peak))
                                           : std::nullopt;
     });

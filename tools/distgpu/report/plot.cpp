@@ -24,16 +24,6 @@ constexpr std::size_t colours = 7;
 constexpr double width = 1000;
 constexpr double height = 100;
 
-double mean_of(const PlotLine& line) {
-    double sum = 0;
-    std::size_t count = 0;
-    for (const auto& value : line.values) {
-        sum += value.value_or(0);
-        if (value) ++count;
-    }
-    return count > 0 ? sum / static_cast<double>(count) : 0;
-}
-
 std::optional<double> value_at(const PlotLine& line, double time) {
     const double at = (time - line.begin) / line.interval;
     if (!(at >= 0) || at >= static_cast<double>(line.values.size())) return std::nullopt;
@@ -62,7 +52,8 @@ PlotLine median_line(const std::vector<PlotLine>& lines, double seconds) {
 std::vector<PlotLine> chosen(const std::vector<PlotLine>& lines, double seconds) {
     if (lines.size() <= max_lines) return lines;
     std::vector<double> means(lines.size());
-    std::ranges::transform(lines, means.begin(), mean_of);
+    std::ranges::transform(lines, means.begin(),
+                           [](const PlotLine& line) { return mean_of(line.values).value_or(0); });
     const Extremes extremes = extremes_of(means, max_lines - 1);
     std::vector<PlotLine> some{median_line(lines, seconds)};
     for (const std::size_t i : extremes.lowest) some.push_back(lines[i]);

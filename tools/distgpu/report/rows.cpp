@@ -38,18 +38,11 @@ std::string cell(const Number& number, Format format) {
     return number ? format(*number) : "-";
 }
 
-// Of each column, of those that have it.
-Entry mean_of(const std::vector<Entry>& entries, const std::vector<std::size_t>& some) {
+Entry mean_entry(const std::vector<Entry>& entries, const std::vector<std::size_t>& some) {
     Entry mean{formatted("{} more", some.size()), "(mean)"};
     for (std::size_t column = 0; column < entries.front().numbers.size(); ++column) {
-        double sum = 0;
-        std::size_t count = 0;
-        for (const std::size_t i : some) {
-            const Number& number = entries[i].numbers[column];
-            sum += number.value_or(0);
-            if (number) ++count;
-        }
-        mean.numbers.push_back(count > 0 ? Number(sum / static_cast<double>(count)) : std::nullopt);
+        mean.numbers.push_back(
+            mean_of(some, [&](std::size_t i) { return entries[i].numbers[column]; }));
     }
     return mean;
 }
@@ -62,7 +55,7 @@ std::vector<Entry> chosen(const std::vector<Entry>& entries, std::size_t max_row
     const Extremes extremes = extremes_of(busy, max);
     std::vector<Entry> rows;
     for (const std::size_t i : extremes.lowest) rows.push_back(entries[i]);
-    if (!extremes.others.empty()) rows.push_back(mean_of(entries, extremes.others));
+    if (!extremes.others.empty()) rows.push_back(mean_entry(entries, extremes.others));
     for (const std::size_t i : extremes.highest) rows.push_back(entries[i]);
     return rows;
 }

@@ -39,15 +39,9 @@ bool is_measured(const GpuReport& gpu) {
 }
 
 std::optional<double> mean_busy(std::span<const GpuOnNode> gpus) {
-    double sum = 0;
-    std::size_t count = 0;
-    for (const GpuOnNode& each : gpus) {
-        if (!is_measured(*each.gpu)) continue;
-        sum += each.gpu->busy.mean();
-        ++count;
-    }
-    if (count == 0) return std::nullopt;
-    return sum / static_cast<double>(count);
+    return mean_of(gpus, [](const GpuOnNode& each) {
+        return is_measured(*each.gpu) ? std::optional(each.gpu->busy.mean()) : std::nullopt;
+    });
 }
 
 std::vector<GpuOnNode> gpus_of(const RankOnNode& rank) {

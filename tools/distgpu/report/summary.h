@@ -4,6 +4,7 @@
 
 #include "report/node_report.h"
 
+#include <functional>
 #include <span>
 
 namespace distgpu {
@@ -22,10 +23,24 @@ struct RankOnNode {
 std::vector<GpuOnNode> gpus_of(const StepReport& report);    // by node, then by PCI address
 std::vector<RankOnNode> ranks_of(const StepReport& report);  // ascending
 
+// The mean of the items that have a value, which `value` returns; nullopt if none has one.
+template <class Items, class Value = std::identity>
+std::optional<double> mean_of(const Items& items, Value value = {}) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (const auto& item : items) {
+        const std::optional<double> number = std::invoke(value, item);
+        sum += number.value_or(0);
+        if (number) ++count;
+    }
+    if (count == 0) return std::nullopt;
+    return sum / static_cast<double>(count);
+}
+
 // Whether a library said how busy it is. A GPU that was not measured is not a GPU that was idle.
 bool is_measured(const GpuReport& gpu);
 
-// The mean of those that were measured, each counted once, in percent; nullopt without one.
+// In percent, of those that were measured.
 std::optional<double> mean_busy(std::span<const GpuOnNode> gpus);
 
 // The GPUs that the rank may use, of those on its node.

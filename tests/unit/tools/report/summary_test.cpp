@@ -56,6 +56,15 @@ TEST(ReportSummary, MeansTheGpusThatWereMeasured) {
     EXPECT_EQ(mean_busy(ranks_of(report)[2]), std::nullopt);
 }
 
+TEST(ReportSummary, MeansWhatHasAValue) {
+    using Numbers = std::vector<std::optional<double>>;
+    EXPECT_EQ(mean_of(Numbers{20, std::nullopt, 40}), 30);
+    EXPECT_EQ(mean_of(Numbers{std::nullopt}), std::nullopt);
+    EXPECT_EQ(mean_of(Numbers{}), std::nullopt);
+    const auto half = [](int value) { return std::optional(value / 2.0); };
+    EXPECT_EQ(mean_of(std::vector{3, 4}, half), 1.75);
+}
+
 TEST(ReportSummary, OrdersRanksAcrossNodes) {
     StepReport report = made_up_report(2, 1);
     rank_of(report, 0).rank = 1;
