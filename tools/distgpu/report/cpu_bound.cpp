@@ -1,11 +1,13 @@
 // Finds ranks whose GPUs wait because their CPUs are all in use: mostly by data loaders, which are
-// processes below the rank, or by the threads of an input pipeline.
+// processes below the rank, or by the threads of an input pipeline. Where other processes use these
+// CPUs, too, they wait for them.
 #include "base/format.h"
 #include "report/findings.h"
 #include "report/summary.h"
 #include "table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace distgpu {
@@ -37,11 +39,19 @@ struct CpuSharers {
     std::vector<const RankReport*> ranks;
 };
 
-// What they used in each interval that began after one of their GPUs worked first.
+// CPUs in an interval, by data loaders and by the ranks themselves: in use, and with what waited
+// for one.
+struct CpuInterval {
+    double loaders = 0;
+    double own = 0;
+    double wanted_by_loaders = 0;
+    double wanted = 0;
+};
+
+// Of each interval that began after one of their GPUs worked first.
 struct CpuUse {
     double cpus = 0;
-    std::vector<double> all{};
-    std::vector<double> loaders{};
+    std::vector<CpuInterval> intervals{};
 };
 
 CpuUse use_of(const CpuSharers& sharers) {
@@ -55,14 +65,16 @@ CpuUse use_of(const CpuSharers& sharers) {
     }
     for (std::size_t i = 0; i < intervals; ++i) {
         if (static_cast<double>(i) * sharers.node->interval < start) continue;
-        double loaders = 0;
-        double own = 0;
+        CpuInterval& sum = use.intervals.emplace_back();
         for (const RankReport* rank : sharers.ranks) {
-            loaders += value_at(rank->worker_cpu_series, i);
-            own += value_at(rank->cpu_series, i);
+            const double loaders = value_at(rank->worker_cpu_series, i);
+            const double own = value_at(rank->cpu_series, i);
+            const double wanted = loaders + value_at(rank->worker_cpu_wait_series, i);
+            sum.loaders += loaders;
+            sum.own += own;
+            sum.wanted_by_loaders += wanted;
+            sum.wanted += wanted + own + value_at(rank->cpu_wait_series, i);
         }
-        use.loaders.push_back(loaders);
-        use.all.push_back(loaders + own);
     }
     return use;
 }
@@ -80,7 +92,10 @@ std::vector<CpuSharers> sharers_on(const NodeReport& node) {
     for (const auto& [task, sharers] : by_task) {
         const CpuUse use = use_of(sharers);
         const double all_cpus = more_than_all * use.cpus;
-        if (std::ranges::any_of(use.all, [&](double cpus) { return cpus > all_cpus; })) {
+        const auto is_more = [&](const CpuInterval& each) {
+            return each.loaders + each.own > all_cpus;
+        };
+        if (std::ranges::any_of(use.intervals, is_more)) {
             for (const RankReport* rank : sharers.ranks) all.push_back({&node, {rank}});
         } else {
             all.push_back(sharers);
@@ -95,6 +110,7 @@ struct Bound {
     double used = 0;  // CPUs, while all are in use: by data loaders, or by the ranks themselves
     double cpus = 0;
     bool has_loaders = false;
+    bool has_all = false;  // no other process uses these CPUs
 };
 
 std::optional<Bound> bound_of(const CpuSharers& sharers) {
@@ -106,21 +122,24 @@ std::optional<Bound> bound_of(const CpuSharers& sharers) {
     const auto busy = mean_busy(gpus);
     if (!busy || *busy >= busy_enough) return std::nullopt;
     const CpuUse use = use_of(sharers);
-    double loaders = 0;
-    double all = 0;
+    CpuInterval sum;
     std::size_t full = 0;
-    for (std::size_t i = 0; i < use.all.size(); ++i) {
-        if (use.all[i] < full_share * use.cpus) continue;
-        loaders += use.loaders[i];
-        all += use.all[i];
+    for (const CpuInterval& each : use.intervals) {
+        if (each.wanted < full_share * use.cpus) continue;
+        sum.loaders += each.loaders;
+        sum.own += each.own;
+        sum.wanted_by_loaders += each.wanted_by_loaders;
         ++full;
     }
-    if (use.cpus == 0 || full < min_intervals || 2 * full < use.all.size()) return std::nullopt;
+    if (use.cpus == 0 || full < min_intervals || 2 * full < use.intervals.size()) {
+        return std::nullopt;
+    }
     const auto count = static_cast<double>(full);
-    const bool has_loaders = loaders >= loaders_share * use.cpus * count;
+    const bool has_loaders = sum.wanted_by_loaders >= loaders_share * use.cpus * count;
     if (!has_loaders && use.cpus < min_own_cpus) return std::nullopt;
-    const double used = has_loaders ? loaders : all - loaders;
-    return Bound{sharers, *busy, used / count, use.cpus, has_loaders};
+    const bool has_all = sum.loaders + sum.own >= full_share * use.cpus * count;
+    const double used = has_loaders ? sum.loaders : sum.own;
+    return Bound{sharers, *busy, used / count, use.cpus, has_loaders, has_all};
 }
 
 // One sentence for all of them. Precondition: there is one, and all are of one kind.
@@ -130,6 +149,7 @@ std::string text_of(const std::vector<Bound>& all) {
     double busy = 0;
     double used = 0;
     double cpus = 0;
+    bool have_all = true;
     for (const Bound& each : all) {
         for (const RankReport* rank : each.sharers.ranks) ranks.push_back(rank->rank);
         const std::string& node = each.sharers.node->node;
@@ -137,18 +157,21 @@ std::string text_of(const std::vector<Bound>& all) {
         busy += each.busy;
         used += each.used;
         cpus += each.cpus;
+        have_all = have_all && each.has_all;
     }
     std::ranges::sort(ranks);
     const auto count = static_cast<double>(all.size());
     const std::string_view who = all.front().has_loaders ? "data loaders" : "own threads";
+    const std::string all_cpus =
+        counted(static_cast<std::uint64_t>(std::lround(cpus / count)), "CPU");
+    const std::string_view rest = have_all ? "" : ", and wait for what other processes use";
     if (ranks.size() == 1) {
-        return formatted("rank {}'s GPU {} busy: its {} use {:.1f} of its {:.0f} CPUs",
-                         ranks.front(), busy_text(busy), who, used, cpus);
+        return formatted("GPU of {} {} busy: its {} use {:.1f} of its {}{}",
+                         ranks_on_nodes(ranks, nodes), busy_text(busy), who, used, all_cpus, rest);
     }
-    const bool are_sharing = ranks.size() > all.size();
-    return formatted("GPUs of {} {} busy: their {} use {:.1f} of {:.0f} CPUs per {}",
+    return formatted("GPUs of {} {} busy: their {} use {:.1f} of {} per {}{}",
                      ranks_on_nodes(ranks, nodes), busy_text(busy / count), who, used / count,
-                     cpus / count, are_sharing ? "task" : "rank");
+                     all_cpus, ranks.size() > all.size() ? "task" : "rank", rest);
 }
 
 }  // namespace

@@ -52,7 +52,10 @@ std::size_t NodeRecord::index_of(double time) {
 
 void NodeRecord::fold_all() {
     for (auto& [number, rank] : ranks_) {
-        for (Intervals* series : {&rank.cpu, &rank.worker_cpu, &rank.memory}) fold(*series);
+        for (Intervals* series :
+             {&rank.cpu, &rank.worker_cpu, &rank.cpu_wait, &rank.worker_cpu_wait, &rank.memory}) {
+            fold(*series);
+        }
     }
     for (auto& [pci, gpu] : gpus_) {
         for (Intervals* series : {&gpu.busy, &gpu.memory}) fold(*series);
@@ -67,6 +70,7 @@ void NodeRecord::add(double time, const RankProcess& process, const RankCounters
         if (!is_new) ++rank.report.restarts;
         rank.before.cpu_seconds += std::exchange(rank.last.cpu_seconds, 0);
         rank.before.worker_cpu_seconds += std::exchange(rank.last.worker_cpu_seconds, 0);
+        rank.last.cpu_wait_seconds = rank.last.worker_cpu_wait_seconds = 0;
         rank.before.bytes_read += std::exchange(rank.last.bytes_read, 0);
         rank.before.bytes_written += std::exchange(rank.last.bytes_written, 0);
         rank.exchanged = 0;
@@ -92,6 +96,12 @@ void NodeRecord::add_use(double time, Rank& rank, const RankCounters& counters) 
     };
     add_to(rank.cpu, index, raise(last.cpu_seconds, counters.cpu_seconds));
     add_to(rank.worker_cpu, index, raise(last.worker_cpu_seconds, counters.worker_cpu_seconds));
+    const auto waited = [](double& before, double now) {
+        return std::max(now - std::exchange(before, now), 0.0);
+    };
+    add_to(rank.cpu_wait, index, waited(last.cpu_wait_seconds, counters.cpu_wait_seconds));
+    add_to(rank.worker_cpu_wait, index,
+           waited(last.worker_cpu_wait_seconds, counters.worker_cpu_wait_seconds));
     raise(last.bytes_read, counters.bytes_read);
     raise(last.bytes_written, counters.bytes_written);
     rank.report.memory_peak = std::max(rank.report.memory_peak, counters.memory);
@@ -211,6 +221,8 @@ RankReport NodeRecord::report_of(const Rank& rank) const {
     report.bytes_written = rank.before.bytes_written + rank.last.bytes_written;
     report.cpu_series = sums_per(rank.cpu, timeline_.interval());
     report.worker_cpu_series = sums_per(rank.worker_cpu, timeline_.interval());
+    report.cpu_wait_series = sums_per(rank.cpu_wait, timeline_.interval());
+    report.worker_cpu_wait_series = sums_per(rank.worker_cpu_wait, timeline_.interval());
     report.memory_series = most_of(rank.memory);
     for (const std::string& pci : report.gpus) {
         const auto gpu = gpus_.find(pci);

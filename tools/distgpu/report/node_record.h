@@ -55,6 +55,8 @@ class NodeRecord {
         std::uint64_t exchanged = 0;  // as last seen
         Intervals cpu{};
         Intervals worker_cpu{};
+        Intervals cpu_wait{};
+        Intervals worker_cpu_wait{};
         Intervals memory{};
     };
     struct Gpu {

@@ -101,7 +101,10 @@ struct RankReport {
     std::uint32_t restarts = 0;               // how often a launcher started it anew
     std::vector<double> cpu_series{};         // cores in use in each interval
     std::vector<double> worker_cpu_series{};  // the same of the processes below it
-    std::vector<double> memory_series{};      // most bytes in each interval
+    // Threads that could run, but had no CPU: its main one, and those of the processes below it.
+    std::vector<double> cpu_wait_series{};
+    std::vector<double> worker_cpu_wait_series{};
+    std::vector<double> memory_series{};  // most bytes in each interval
 
     bool operator==(const RankReport&) const = default;
     static void fields(auto& io, auto& it) {
@@ -111,7 +114,8 @@ struct RankReport {
            it.bytes_written, "bytes_exchanged", it.bytes_exchanged, "first_gpu", it.first_gpu,
            "first_bytes", it.first_bytes, "ended", it.ended, "status", it.status, "restarts",
            it.restarts, "cpu_series", it.cpu_series, "worker_cpu_series", it.worker_cpu_series,
-           "memory_series", it.memory_series);
+           "cpu_wait_series", it.cpu_wait_series, "worker_cpu_wait_series",
+           it.worker_cpu_wait_series, "memory_series", it.memory_series);
     }
 };
 

@@ -27,6 +27,16 @@ std::uint64_t resident_bytes(pid_t pid) {
     return pages.value_or(0) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
+// /proc/PID/schedstat (Linux's Documentation/scheduler/sched-stats): the second number counts the
+// nanoseconds in which the main thread waited on a run queue.
+double cpu_wait_seconds(pid_t pid) {
+    constexpr double nano = 1e-9;
+    const std::string text = read_proc(pid, "schedstat");
+    const auto words = words_in(text);
+    const auto waited = words.size() > 1 ? whole_number_64(words[1]) : std::nullopt;
+    return nano * static_cast<double>(waited.value_or(0));
+}
+
 // rchar and wchar count also what its children read and wrote, once it has waited for them (Linux,
 // kernel/exit.c).
 void add_files(pid_t pid, RankCounters& counters) {
@@ -65,12 +75,14 @@ std::optional<RankCounters> read_rank_counters(const RankProcess& rank) {
     if (!own || own->begin != rank.begin || own->state == 'Z') return std::nullopt;
     RankCounters counters{.cpu_seconds = seconds_of(own->ticks),
                           .worker_cpu_seconds = seconds_of(own->reaped_ticks),
+                          .cpu_wait_seconds = cpu_wait_seconds(rank.pid),
                           .memory = resident_bytes(rank.pid)};
     add_files(rank.pid, counters);
     for (const pid_t pid : rank.below) {
         const auto stat = read_stat(pid);
         if (!stat) continue;
         counters.worker_cpu_seconds += seconds_of(stat->ticks + stat->reaped_ticks);
+        counters.worker_cpu_wait_seconds += cpu_wait_seconds(pid);
         counters.memory += resident_bytes(pid);
         add_files(pid, counters);
     }

@@ -30,7 +30,9 @@ std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tas
 struct RankCounters {
     double cpu_seconds = 0;
     double worker_cpu_seconds = 0;  // of the processes below it, those that have ended included
-    std::uint64_t memory = 0;       // bytes resident now, with these processes
+    double cpu_wait_seconds = 0;    // in which its main thread could run, but had no CPU
+    double worker_cpu_wait_seconds = 0;  // the same of the processes that are below it now
+    std::uint64_t memory = 0;            // bytes resident now, with these processes
     std::uint64_t bytes_read = 0;
     std::uint64_t bytes_written = 0;
 

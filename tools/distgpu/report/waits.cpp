@@ -31,18 +31,21 @@ std::vector<std::uint32_t> busy_at(double time, const std::vector<GpuOnNode>& gp
     return values;
 }
 
-// Cores in use by each rank's own process at this time.
+// CPUs that each rank's own process uses at this time, or waits for.
 std::vector<double> cpu_at(double time, std::span<const RankOnNode> ranks) {
     std::vector<double> values;
     for (const RankOnNode& each : ranks) {
         const double at = (time - each.node->began) / each.node->interval;
         if (!(at >= 0) || at >= static_cast<double>(each.rank->cpu_series.size())) continue;
-        values.push_back(each.rank->cpu_series[static_cast<std::size_t>(at)]);
+        const auto i = static_cast<std::size_t>(at);
+        const auto& waits = each.rank->cpu_wait_series;
+        values.push_back(each.rank->cpu_series[i] + (i < waits.size() ? waits[i] : 0));
     }
     return values;
 }
 
-// Rank 0 evaluates or saves something while the others wait, without a kernel of NCCL.
+// Rank 0 evaluates or saves something while the others wait. Where they wait in a kernel of NCCL,
+// their GPUs look busy.
 class WaitForRank0 {
   public:
     explicit WaitForRank0(const std::vector<RankOnNode>& ranks) : ranks_(ranks) {
@@ -72,16 +75,23 @@ class WaitForRank0 {
     bool is_waited_for(double time) const {
         constexpr std::uint32_t idle = 10;     // percent; the driver's own work is below
         constexpr std::uint32_t working = 50;  // percent
+        constexpr std::uint32_t in_nccl = 95;  // percent
         constexpr double one_thread = 0.8;     // cores: Python saves and evaluates on one
         const auto others = busy_at(time, other_gpus_);
-        if (others.empty() || std::ranges::max(others) >= idle) return false;
+        if (others.empty()) return false;
         const auto own = busy_at(time, own_gpus_);
-        if (!own.empty() && std::ranges::max(own) >= working) return true;
         const auto cpu = cpu_at(time, std::span(ranks_).first(1));
+        const bool uses_cpu = !cpu.empty() && cpu.front() >= one_thread;
+        if (std::ranges::min(others) >= in_nccl) {
+            // One that never works is no part of the training.
+            return uses_cpu && ranks_.front().rank->first_gpu && !own.empty() &&
+                   std::ranges::max(own) < idle;
+        }
+        if (std::ranges::max(others) >= idle) return false;
+        if (!own.empty() && std::ranges::max(own) >= working) return true;
         const auto others_cpu = cpu_at(time, std::span(ranks_).subspan(1));
         // While all compute on their CPUs, nobody waits for rank 0.
-        return !cpu.empty() && !others_cpu.empty() && cpu.front() >= one_thread &&
-               cpu.front() >= 2 * median_of(others_cpu);
+        return uses_cpu && !others_cpu.empty() && cpu.front() >= 2 * median_of(others_cpu);
     }
 
     const std::vector<RankOnNode>& ranks_;
@@ -90,19 +100,21 @@ class WaitForRank0 {
     double start_ = 0;
 };
 
-void add_wait_for_rank0(const StepReport& report, ReportFindings& findings) {
+// Returns whether they wait.
+bool add_wait_for_rank0(const StepReport& report, ReportFindings& findings) {
     constexpr double min_share = 0.05;  // less is the price of any checkpoint
     const auto ranks = ranks_of(report);
-    if (ranks.size() < 2 || ranks.front().rank->rank != 0) return;
+    if (ranks.size() < 2 || ranks.front().rank->rank != 0) return false;
     const double seconds = WaitForRank0(ranks).seconds();
     const double all = seconds_of(report);
-    if (seconds == 0 || seconds < min_share * all) return;
+    if (seconds == 0 || seconds < min_share * all) return false;
     findings.push_back(
         {Weight::rank0,
          formatted("for {}, {:.0f}% of the time, only rank 0 works, as in evaluation "
                    "or checkpoints: the GPUs of {} wait",
                    time_text(seconds), percent * seconds / all,
                    counted(ranks.size() - 1, "other rank"))});
+    return true;
 }
 
 struct RankBusy {
@@ -233,7 +245,7 @@ void add_start_up(const StepReport& report, ReportFindings& findings) {
 ReportFindings find_waits(const StepReport& report) {
     CpuBound bound = find_cpu_bound(report);
     ReportFindings findings = std::move(bound.findings);
-    add_wait_for_rank0(report, findings);
+    if (add_wait_for_rank0(report, findings)) bound.ranks.insert(0);
     add_odd_ones(report, bound.ranks, findings);
     add_start_up(report, findings);
     return findings;

@@ -23,6 +23,21 @@ TEST(ReportCpuBound, DataLoadersStarveGpus) {
          },
          "GPUs of ranks 0-7 on n1, n2, n3, n4 38% busy: their data loaders use 14.8 of 16 CPUs per "
          "rank"},
+        {"one CPU",
+         [](StepReport& report) {
+             starve(report, 5);
+             rank_of(report, 5).cpus = 1;
+             rank_of(report, 5).worker_cpu_series.assign(intervals, 1);
+         },
+         "GPU of rank 5 on n3 38% busy: its data loaders use 1.0 of its 1 CPU"},
+        {"CPUs that other processes use, too",
+         [](StepReport& report) {
+             starve(report, 5);
+             rank_of(report, 5).worker_cpu_series.assign(intervals, 4);
+             rank_of(report, 5).worker_cpu_wait_series.assign(intervals, 11);
+         },
+         "GPU of rank 5 on n3 38% busy: its data loaders use 4.0 of its 16 CPUs, and wait for what "
+         "other processes use"},
         {"a GPU that is busy all the same",
          [](StepReport& report) { rank_of(report, 5).worker_cpu_series.assign(intervals, 15); },
          ""},
@@ -31,7 +46,7 @@ TEST(ReportCpuBound, DataLoadersStarveGpus) {
              set_busy(gpu_of(report, 5), 38);
              rank_of(report, 5).cpu_series.assign(intervals, 13.5);
          },
-         "rank 5's GPU 38% busy: its own threads use 13.5 of its 16 CPUs"},
+         "GPU of rank 5 on n3 38% busy: its own threads use 13.5 of its 16 CPUs"},
         // As its GPU differs from the others, only that is reported.
         {"a thread that waits for the GPU",
          [](StepReport& report) {

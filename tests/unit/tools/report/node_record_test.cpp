@@ -72,6 +72,17 @@ TEST(NodeRecord, CountsARestartAndWhatWasUsedBefore) {
     EXPECT_EQ(rank.status, std::nullopt);
 }
 
+// The kernel keeps no wait of a process that has ended.
+TEST(NodeRecord, CountsWhatWaitedForACpu) {
+    NodeRecord record = empty_record();
+    record.add(0, rank_3, {.cpu_wait_seconds = 1, .worker_cpu_wait_seconds = 20});
+    record.add(5, rank_3, {.cpu_wait_seconds = 2, .worker_cpu_wait_seconds = 10});
+    record.add(10, rank_3, {.cpu_wait_seconds = 2, .worker_cpu_wait_seconds = 15});
+    const RankReport rank = record.report(10, false).ranks.front();
+    EXPECT_THAT(rank.cpu_wait_series, ElementsAre(0.2, 0.2, 0));
+    EXPECT_THAT(rank.worker_cpu_wait_series, ElementsAre(4, 0, 1));
+}
+
 TEST(NodeRecord, EndsTheRanksOfATask) {
     NodeRecord record = empty_record();
     record.add(0, rank_3, {});

@@ -28,7 +28,8 @@ TEST(ReportPage, HasTheVerdictPlotsAndTables) {
     report.reports[0].notes = {"no RAPL"};
     const std::string page = report_page(report);
     EXPECT_THAT(page, HasSubstr("<title>step 5.0</title>"));
-    EXPECT_THAT(page, HasSubstr("<p class=\"finding\">GPUs 66% busy; rank 1's GPU 38% busy: "));
+    EXPECT_THAT(page,
+                HasSubstr("<p class=\"finding\">GPUs 66% busy; GPU of rank 1 on n1 38% busy: "));
     EXPECT_THAT(page, HasSubstr("<p>a launcher restarted rank 0"));
     for (const char* const title :
          {"GPUs busy", "Memory of the GPUs", "CPUs in use by each rank's own process",

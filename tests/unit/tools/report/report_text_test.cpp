@@ -32,7 +32,8 @@ TEST(ReportText, HasVerdictTablesAndCost) {
     rank_of(report, 1).first_gpu.reset();
     report.reports[0].notes = {"no RAPL"};
     EXPECT_EQ(report_text(report, false),
-              R"(GPUs 66% busy; rank 1's GPU 38% busy: its data loaders use 14.8 of its 16 CPUs
+              R"(GPUs 66% busy; GPU of rank 1 on n1 38% busy: its data loaders use 14.8 of its 16
+CPUs
   a launcher restarted rank 0, up to 1 time
 
 step 5.0 on cluster hpc (pytorch,report): 2 ranks on 1 node, 1 h 0 min

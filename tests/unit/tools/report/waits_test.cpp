@@ -28,6 +28,13 @@ TEST(ReportWaits, TheOthersWaitForRank0) {
         "of 7 other ranks wait";
     expect_findings({
         {"its CPU", wait, finding},
+        {"it would use a CPU if it had one",
+         [&](StepReport& report) {
+             wait(report);
+             std::fill_n(rank_of(report, 0).cpu_series.begin() + 30, 10, 0.3);
+             rank_of(report, 0).cpu_wait_series.assign(intervals, 0.7);
+         },
+         finding},
         {"its GPU",
          [&](StepReport& report) {
              wait(report);
@@ -35,6 +42,23 @@ TEST(ReportWaits, TheOthersWaitForRank0) {
              std::fill_n(gpu_of(report, 0).busy_series.begin() + 30, 10, 90);
          },
          finding},
+        {"its CPU, while the others wait in NCCL",
+         [&](StepReport& report) {
+             wait(report);
+             for (std::size_t rank = 1; rank < 8; ++rank) {
+                 std::fill_n(gpu_of(report, rank).busy_series.begin() + 30, 10, 100);
+                 std::fill_n(rank_of(report, rank).cpu_series.begin() + 30, 10, 1);
+             }
+             gpu_of(report, 0).busy = {};
+             gpu_of(report, 0).busy.add(75);  // which needs no finding of its own
+         },
+         finding},
+        {"a rank 0 that only controls the others",
+         [](StepReport& report) {
+             rank_of(report, 0).first_gpu.reset();
+             set_busy(gpu_of(report, 0), 1);
+         },
+         "GPUs of rank 0 on n1 1% busy, the others 95%"},
         {"all processes work, none of them for the others",
          [&](StepReport& report) {
              wait(report);
