@@ -35,6 +35,26 @@ TEST(ReportGrowth, MemoryGrows) {
          },
          "memory of rank 6 on n4 grows by 6.0 GiB an hour, to 14 GiB at its end, and that of 7 "
          "other ranks"},
+        {"of one rank among others: it shows soon",
+         [&](StepReport& report) {
+             grow_rank(report, 3, 0.1);
+             for (NodeReport& node : report.reports) node.interval = 2;
+         },
+         "memory of rank 3 on n2 grows by 180 GiB an hour, to 14 GiB at its end"},
+        {"while its GPU does not work yet",
+         [&](StepReport& report) {
+             grow_rank(report, 3, 0.1);
+             rank_of(report, 3).first_gpu = 100;
+             for (NodeReport& node : report.reports) node.interval = 2;
+         },
+         ""},
+        {"of its GPU nothing is known",
+         [&](StepReport& report) {
+             grow_rank(report, 3, 0.1);
+             rank_of(report, 3).first_gpu.reset();
+             for (NodeReport& node : report.reports) node.interval = 2;
+         },
+         ""},
         {"a cache that levels off",
          [](StepReport& report) {
              for (std::size_t i = 0; i < intervals; ++i) {
@@ -51,9 +71,9 @@ TEST(ReportGrowth, MemoryGrows) {
          },
          ""},
         {"by a little", [&](StepReport& report) { grow_rank(report, 3, 0.001); }, ""},
-        {"in eight minutes",
+        {"of most ranks, in eight minutes",
          [&](StepReport& report) {
-             grow_rank(report, 3, 0.1);
+             for (std::size_t rank = 0; rank < 5; ++rank) grow_rank(report, rank, 0.1);
              for (NodeReport& node : report.reports) node.interval = 8;
          },
          ""},
