@@ -121,7 +121,9 @@ std::vector<std::string> obstacles(const StepReport& before, const StepReport& a
             texts.push_back(formatted("{}: reports of {} of {} nodes only", name,
                                       report->reports.size(), report->nodes));
         }
-        if (is_running(*report)) texts.push_back(formatted("{}: the step still runs", name));
+        if (!has_ended(*report)) {
+            texts.push_back(formatted("{}: written before the step's end", name));
+        }
     }
     return texts;
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -109,10 +110,43 @@ void add_xids(const StepReport& report, ReportFindings& findings) {
     }
 }
 
-// A step that is cancelled as a whole has no rank that failed first.
+double end_of(const RankOnNode& each) {
+    return each.node->began + each.rank->ended.value_or(each.node->seconds);
+}
+
+// A step that is cancelled as a whole has no rank that failed first. Nor has one that Slurm ended
+// because it lost a node, whose last write was before that.
 bool were_all_killed(const std::vector<RankOnNode>& ranks) {
-    return std::ranges::all_of(ranks,
-                               [](const RankOnNode& each) { return each.rank->status == SIGKILL; });
+    double first_kill = std::numeric_limits<double>::infinity();
+    for (const RankOnNode& each : ranks) {
+        if (each.rank->status == SIGKILL) first_kill = std::min(first_kill, end_of(each));
+    }
+    return std::ranges::all_of(ranks, [&](const RankOnNode& each) {
+        return each.rank->status == SIGKILL || (!each.rank->ended && end_of(each) < first_kill);
+    });
+}
+
+// Nodes whose sampler was killed with everything else there, while others saw the step's end.
+void add_lost_nodes(const StepReport& report, ReportFindings& findings) {
+    constexpr double two_writes = 120;  // seconds; a node that still runs has written since
+    double end = 0;
+    for (const NodeReport& node : report.reports) {
+        if (node.is_complete) end = std::max(end, node.began + node.seconds);
+    }
+    std::vector<std::string> lost;
+    double last = 0;
+    for (const NodeReport& node : report.reports) {
+        const double written = node.began + node.seconds;
+        if (node.is_complete || written > end - two_writes) continue;
+        lost.push_back(node.node);
+        last = std::max(last, written);
+    }
+    if (lost.empty()) return;
+    const bool is_one = lost.size() == 1;
+    findings.push_back(
+        {Weight::lost_node,
+         formatted("{} wrote nothing in the last {}, and may have been lost",
+                   is_one ? lost.front() : counted(lost.size(), "node"), time_text(end - last))});
 }
 
 void add_first_failure(const StepReport& report, ReportFindings& findings) {
@@ -123,8 +157,7 @@ void add_first_failure(const StepReport& report, ReportFindings& findings) {
         return !rank.ended || rank.status.value_or(0) == 0 || was_asked_to_end(*rank.status);
     });
     if (failed.empty()) return;
-    const auto time = [](const RankOnNode& each) { return each.node->began + *each.rank->ended; };
-    const RankOnNode first = *std::ranges::min_element(failed, {}, time);
+    const RankOnNode first = *std::ranges::min_element(failed, {}, end_of);
     const auto in_its_task = std::ranges::count_if(
         first.node->ranks, [&](const RankReport& rank) { return rank.task == first.rank->task; });
     // A task of several ranks is their launcher: its status is not the rank's.
@@ -177,7 +210,7 @@ void add_unused_gpus(const StepReport& report, ReportFindings& findings) {
     });
     if (unused.empty()) return;
     const auto measured = gpus_where(report, is_measured);
-    const std::string_view verb = is_running(report) ? "did not work yet" : "never worked";
+    const std::string_view verb = has_ended(report) ? "never worked" : "did not work yet";
     findings.push_back(
         {Weight::unused_gpu, unused.size() == 1
                                  ? formatted("{} {}", name_of(unused.front()), verb)
@@ -237,8 +270,9 @@ std::string hindrance_of(const NodeReport& node) {
 
 ReportFindings find_faults(const StepReport& report) {
     ReportFindings findings;
-    for (const auto add : {add_lost_gpus, add_xids, add_first_failure, add_unused_gpus,
-                           add_slow_clocks, add_narrow_pcie, add_restarts, add_gaps}) {
+    for (const auto add :
+         {add_lost_gpus, add_xids, add_lost_nodes, add_first_failure, add_unused_gpus,
+          add_slow_clocks, add_narrow_pcie, add_restarts, add_gaps}) {
         add(report, findings);
     }
     return findings;

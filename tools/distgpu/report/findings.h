@@ -12,6 +12,7 @@ namespace distgpu {
 enum class Weight : std::uint8_t {
     lost_gpu,
     xid,
+    lost_node,
     failed_rank,
     unused_gpu,
     cpu_bound,  // ranks wait for their data loaders

@@ -73,8 +73,8 @@ double seconds_of(const StepReport& report) {
     return end - began(report);
 }
 
-bool is_running(const StepReport& report) {
-    return !std::ranges::all_of(report.reports, &NodeReport::is_complete);
+bool has_ended(const StepReport& report) {
+    return std::ranges::all_of(report.reports, &NodeReport::is_complete);
 }
 
 std::string name_of(const GpuOnNode& gpu) {

@@ -52,7 +52,7 @@ double median_of(std::vector<double> values);
 
 double began(const StepReport& report);       // of the first node; 0 without reports
 double seconds_of(const StepReport& report);  // from then until the last report was written
-bool is_running(const StepReport& report);    // as far as there are reports
+bool has_ended(const StepReport& report);     // as far as there are reports
 
 // "GPU 0000:06:00.0 on node07 (rank 12)".
 std::string name_of(const GpuOnNode& gpu);

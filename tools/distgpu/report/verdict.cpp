@@ -5,6 +5,7 @@
 #include "report/summary.h"
 
 #include <algorithm>
+#include <span>
 
 namespace distgpu {
 namespace {
@@ -61,6 +62,14 @@ std::string busy_head(const StepReport& report) {
     return text + (are_alike(gpus) ? ", all alike" : "");
 }
 
+// Percent, after the interval in which it first worked; all of the time if that is not known.
+std::optional<double> busy_since_start(const GpuOnNode& each) {
+    const auto& series = each.gpu->busy_series;
+    const auto first = std::ranges::find_if(series, [](const auto& busy) { return busy > 0U; });
+    if (std::ranges::distance(first, series.end()) < 2) return mean_busy(std::span(&each, 1));
+    return mean_of(std::span(first + 1, series.end()));
+}
+
 // What to say if there is no finding.
 std::string all_clear(const StepReport& report) {
     const auto gpus = gpus_of(report);
@@ -69,12 +78,17 @@ std::string all_clear(const StepReport& report) {
                                        ? "nothing else stands out"
                                        : "nothing else stands out in what was measured";
     if (!busy) return std::string(clear);
-    if (*busy < busy_enough) {
+    const double since_start = mean_of(gpus, busy_since_start).value_or(*busy);
+    if (std::max(*busy, since_start) < busy_enough) {
         return formatted("nothing measured here explains their idle {}", busy_text(100 - *busy));
     }
     if (gpus.size() > 1 && !are_alike(gpus)) return std::string(clear);
+    const std::string after_start =
+        *busy < busy_enough ? formatted("{} since they first worked: ", busy_text(since_start))
+                            : "";
     // NCCL's kernels run while they wait, so the network may be the limit, too.
-    return formatted("the kernels on them, NCCL's included, are the limit; {}", clear);
+    return formatted("{}the kernels on them, NCCL's included, are the limit; {}", after_start,
+                     clear);
 }
 
 }  // namespace
@@ -91,10 +105,11 @@ std::string report_verdict(const StepReport& report) {
         return formatted("no report from any of {}", counted(report.nodes, "node"));
     }
     const auto findings = report_findings(report);
-    const std::string running =
-        is_running(report) ? formatted("still running after {}: ", time_text(seconds_of(report)))
-                           : "";
-    return formatted("{}{}; {}", running, busy_head(report),
+    const std::string time = has_ended(report)
+                                 ? ""
+                                 : formatted("last written after {}, before the step's end: ",
+                                             time_text(seconds_of(report)));
+    return formatted("{}{}; {}", time, busy_head(report),
                      findings.empty() ? all_clear(report) : findings.front());
 }
 

@@ -9,8 +9,8 @@ namespace distgpu {
 // in what was measured.
 std::vector<std::string> report_findings(const StepReport& report);
 
-// One line: how busy the GPUs were, and the first finding: "GPUs 71% busy; rank 12's GPU 38% busy:
-// its data loaders use 15.8 of its 16 CPUs". That nothing else stands out is said only if
+// One line: how busy the GPUs were, and the first finding: "GPUs 71% busy; GPU of rank 12 on n7 38%
+// busy: its data loaders use 15.8 of its 16 CPUs". That nothing else stands out is said only if
 // everything was measured.
 std::string report_verdict(const StepReport& report);
 

@@ -64,7 +64,7 @@ TEST(ReportComparison, SaysWhatIsNotTheSameInBoth) {
                           "  other number of nodes: 1 before, 2 after\n"
                           "  other --distgpu: pytorch,report before, torchrun,report after\n"
                           "  after: reports of 1 of 2 nodes only\n"
-                          "  after: the step still runs\n"));
+                          "  after: written before the step's end\n"));
     EXPECT_THAT(compare_reports(before, before), Not(HasSubstr("not the same")));
 }
 

@@ -81,6 +81,19 @@ TEST(ReportFaults, ARankFailsFirst) {
         rank_of(report, rank).ended = ended;
         rank_of(report, rank).status = status;
     };
+    const auto lose_node_3 = [](StepReport& report, double last_write) {
+        report.reports[2].is_complete = false;
+        report.reports[2].seconds = last_write;
+        for (RankReport& rank : report.reports[2].ranks) {
+            rank.ended.reset();
+            rank.status.reset();
+        }
+    };
+    const auto kill_the_others = [&](StepReport& report, double time) {
+        for (std::size_t rank = 0; rank < 8; ++rank) {
+            if (rank / 2 != 2) fail(report, rank, time, 9);
+        }
+    };
     expect_findings({
         {"the earliest, also by the clock of its node",
          [&](StepReport& report) {
@@ -101,6 +114,24 @@ TEST(ReportFaults, ARankFailsFirst) {
              for (std::size_t rank = 0; rank < 8; ++rank) fail(report, rank, 2000, 9);
          },
          ""},
+        {"a node was lost, and Slurm killed the others",
+         [&](StepReport& report) {
+             lose_node_3(report, 1500);
+             kill_the_others(report, 2000);
+         },
+         "n3 wrote nothing in the last 35 min, and may have been lost"},
+        {"a node was lost, and Slurm killed the others at once",
+         [&](StepReport& report) {
+             lose_node_3(report, 3599);
+             kill_the_others(report, 3600);
+         },
+         ""},
+        {"one was killed, and others still run",
+         [&](StepReport& report) {
+             lose_node_3(report, 3550);
+             fail(report, 2, 2000, 9);
+         },
+         "rank 2 on n2 failed first, after 33 min: it was killed by signal 9 (SIGKILL)"},
         {"a launcher's status",
          [&](StepReport& report) {
              fail(report, 4, 2002, 1 << 8);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace distgpu {
 namespace {
 
@@ -24,6 +26,25 @@ TEST(ReportVerdict, OfBusyGpusThatAreAllAlikeClearsTheRest) {
 TEST(ReportVerdict, DoesNotExplainIdleGpusWithoutEvidence) {
     EXPECT_EQ(report_verdict(changed([](StepReport& report) { set_all_busy(report, 60); })),
               "GPUs 60% busy, all alike; nothing measured here explains their idle 40%");
+}
+
+TEST(ReportVerdict, ExplainsIdleGpusByTheStart) {
+    const auto start = [](std::uint32_t busy_afterwards) {
+        return changed([&](StepReport& report) {
+            set_all_busy(report, busy_afterwards);
+            for (std::size_t rank = 0; rank < 8; ++rank) {
+                GpuReport& gpu = gpu_of(report, rank);
+                gpu.busy.add(0, 900);
+                std::fill_n(gpu.busy_series.begin(), 12, 0);
+                gpu.busy_series[12] = 30;
+            }
+        });
+    };
+    EXPECT_EQ(report_verdict(start(95)),
+              "GPUs 76% busy, all alike; 95% since they first worked: the kernels on them, NCCL's "
+              "included, are the limit; nothing else stands out");
+    EXPECT_EQ(report_verdict(start(85)),
+              "GPUs 68% busy, all alike; nothing measured here explains their idle 32%");
 }
 
 TEST(ReportVerdict, ClearsOnlyWhatWasMeasured) {
@@ -67,16 +88,19 @@ TEST(ReportVerdict, CountsMissingReports) {
               "no report from any of 4 nodes");
 }
 
-TEST(ReportVerdict, SaysThatTheStepStillRuns) {
+TEST(ReportVerdict, SaysThatTheStepMayStillRun) {
     EXPECT_THAT(
-        report_verdict(changed([](StepReport& report) { report.reports[2].is_complete = false; })),
-        StartsWith("still running after 1 h 0 min: GPUs 95% busy"));
+        report_verdict(changed([](StepReport& report) {
+            for (NodeReport& node : report.reports) node.is_complete = false;
+        })),
+        StartsWith("last written after 1 h 0 min, before the step's end: GPUs 95% busy"));
 }
 
 TEST(ReportVerdict, NamesTheRankThatWaitsForItsData) {
     // Seven GPUs at 95% and one at 38%.
     EXPECT_EQ(report_verdict(changed([](StepReport& report) { starve(report, 5); })),
-              "GPUs 88% busy; rank 5's GPU 38% busy: its data loaders use 14.8 of its 16 CPUs");
+              "GPUs 88% busy; GPU of rank 5 on n3 38% busy: its data loaders use 14.8 of its 16 "
+              "CPUs");
 }
 
 TEST(ReportFindings, TheMostImportantIsFirst) {
