@@ -16,7 +16,7 @@ namespace {
 using svg::escaped;
 
 // Nobody can follow more lines.
-constexpr std::size_t max_lines = 16;
+constexpr std::size_t max_lines = 8;
 constexpr std::size_t max_cells = 1024;
 constexpr std::size_t colours = 7;
 
@@ -188,10 +188,12 @@ std::string heat_strip(std::string_view title, const std::vector<StripCell>& cel
 }
 
 std::string_view plot_style() {
+    // The axes of time of all plots are below each other.
+    //
     // Okabe and Ito, "Color Universal Design" (2008), without their yellow, which is invisible on
     // white: people with any common colour vision can distinguish them.
     return "figure{margin:1rem 0 1.5rem}figcaption{font-weight:600;margin-bottom:.4rem}"
-           ".plot{display:grid;grid-template-columns:auto 1fr;gap:.2rem .5rem}"
+           ".plot{display:grid;grid-template-columns:4rem 1fr;gap:.2rem .5rem}"
            ".plot>svg{width:100%;height:12rem;overflow:visible}"
            ".y,.x{display:flex;justify-content:space-between;font-size:.8rem;color:var(--faint)}"
            ".y{flex-direction:column;text-align:right;margin:-.55rem 0;line-height:1.1rem}"

@@ -15,7 +15,10 @@ namespace {
 // More do not fit on a few screens, and the CSV has them all.
 constexpr std::size_t max_rows = 16;
 
-constexpr std::string_view page_style = ".finding{font-size:1.25rem}";
+// In a narrow window each row of a table is a paragraph.
+constexpr std::string_view page_style =
+    ".finding{font-size:1.25rem}"
+    "@media (max-width:45rem){td{display:inline-block;padding:0 1rem 0 0}}";
 
 std::string short_name(const GpuOnNode& gpu) {
     if (gpu.gpu->ranks.size() != 1) return formatted("{} on {}", gpu.gpu->pci, gpu.node->node);

@@ -26,6 +26,15 @@ std::string cut(std::string text, std::size_t width) {
     return text.substr(0, std::max(width, end.size()) - end.size()) + std::string(end);
 }
 
+// A name that is too long loses its middle: what distinguishes nodes is at either end.
+std::string cut_name(const std::string& name, std::size_t width) {
+    constexpr std::string_view gap = "...";
+    if (name.size() <= width) return name;
+    const std::size_t end = (width - gap.size()) / 2;
+    return name.substr(0, width - gap.size() - end) + std::string(gap) +
+           name.substr(name.size() - end);
+}
+
 std::size_t line_count(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count(text, '\n'));
 }
@@ -69,7 +78,7 @@ void fit(std::vector<Row>& rows, std::size_t column) {
     const std::size_t excess = all - max_width;
     const std::size_t width =
         std::max(widths[column] > excess ? widths[column] - excess : 0, min_width);
-    for (Row& row : rows) row[column] = cut(std::move(row[column]), width);
+    for (Row& row : rows) row[column] = cut_name(row[column], width);
 }
 
 std::string table_text(std::vector<Row> rows, bool colour) {
