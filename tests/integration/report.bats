@@ -5,16 +5,7 @@ load cluster
 
 setup_file() {
     cluster_up
-    cat >"$SCRATCH/train.py" <<'END'
-import os, sys, time
-
-end = time.time() + float(sys.argv[1])
-rank = int(os.environ["RANK"])
-while time.time() < end:
-    sum(range(10000))
-    if sys.argv[2:] == ["fail"] and rank == 1:
-        sys.exit(7)
-END
+    install -m 644 "$root/tests/integration/report/loop.py" "$SCRATCH"
 }
 setup() {
     assert_cluster_clean
@@ -39,7 +30,7 @@ has_report() { # JQ_FILTER
 
 # bats test_tags=short
 @test "one file of all nodes, in the step's folder, for the user alone" {
-    run -0 submit srun -N2 -n4 --distgpu=pytorch,report python3 train.py 6
+    run -0 submit srun -N2 -n4 --distgpu=pytorch,report python3 loop.py 6
     [ -z "$output" ]
     file=$(ls "$SCRATCH"/*.json*)
     [[ $file =~ /distgpu-[0-9]+\.0\.json$ ]]
@@ -69,7 +60,7 @@ runs" ]
 }
 
 @test "a rank fails: its status, who ended first, and the others' end" {
-    run submit srun -N2 -n4 --distgpu=pytorch,report python3 train.py 60 fail
+    run submit srun -N2 -n4 --distgpu=pytorch,report python3 loop.py 60 fail
     [ "$status" -ne 0 ]
     [ "$(report '[.reports[].ranks[] | select(.rank == 1)][0].status')" = 1792 ]
     [ "$(report '[.reports[].ranks[]] | min_by(.ended).rank')" = 1 ]
@@ -78,15 +69,15 @@ runs" ]
 }
 
 @test "a rank is killed" {
-    submit srun -N1 -n2 --distgpu=pytorch,report,fail=wait python3 train.py 12 >"$SCRATCH/log" 2>&1 3>&- &
+    submit srun -N1 -n2 --distgpu=pytorch,report,fail=wait python3 loop.py 12 >"$SCRATCH/log" 2>&1 3>&- &
     sleep 7
-    on node01 pkill -KILL -o -f 'train.py 12'
+    on node01 pkill -KILL -o -f 'loop.py 12'
     wait $! || true
     [ "$(report '[.reports[0].ranks[].status] | sort | @text')" = '[0,9]' ]
 }
 
-@test "cancelled, and at the time limit: what was seen until then" {
-    submit srun -N2 -n4 --distgpu=pytorch,report python3 train.py 600 >"$SCRATCH/log" 2>&1 3>&- &
+@test "cancelled: what was seen until then" {
+    submit srun -N2 -n4 --distgpu=pytorch,report python3 loop.py 600 >"$SCRATCH/log" 2>&1 3>&- &
     sleep 7
     submit scancel --user "$(submit id -un)"
     wait $! || true
@@ -98,15 +89,15 @@ runs" ]
 report_name() { compgen -G "$SCRATCH/*.json*" | head -n 1 | sed 's/\.json.*/.json/'; }
 
 @test "everything on the node is killed at once: the file is whole" {
-    submit srun -N1 -n2 --distgpu=pytorch,report python3 train.py 600 >"$SCRATCH/log" 2>&1 3>&- &
+    submit srun -N1 -n2 --distgpu=pytorch,report python3 loop.py 600 >"$SCRATCH/log" 2>&1 3>&- &
     until_so 20 has_report '.reports | length == 1'
-    on node01 pkill -KILL -f 'distgpu-sampler|train.py 600'
+    on node01 pkill -KILL -f 'distgpu-sampler|loop.py 600'
     wait $! || true
     [ "$(report '.reports[0].complete')" = false ]
 }
 
 @test "two steps at once, and an array" {
-    run -0 batch -N1 -n2 --array=1-2 --wrap 'srun -n1 --exact --distgpu=pytorch,report python3 train.py 3 & srun -n1 --exact --distgpu=pytorch,report python3 train.py 3 & wait'
+    run -0 batch -N1 -n2 --array=1-2 --wrap 'srun -n1 --exact --distgpu=pytorch,report python3 loop.py 3 & srun -n1 --exact --distgpu=pytorch,report python3 loop.py 3 & wait'
     [ "$(compgen -G "$SCRATCH/*.json" | wc -l)" -eq 4 ]
     for file in "$SCRATCH"/*.json; do
         [ "$(report '.reports[0].complete' "$file")" = true ]
@@ -115,20 +106,20 @@ report_name() { compgen -G "$SCRATCH/*.json*" | head -n 1 | sed 's/\.json.*/.jso
 }
 
 @test "a heterogeneous step has one report" {
-    run -0 submit srun -N1 -n2 --distgpu=pytorch,report python3 train.py 6 : -N1 -n1 python3 train.py 6
+    run -0 submit srun -N1 -n2 --distgpu=pytorch,report python3 loop.py 6 : -N1 -n1 python3 loop.py 6
     echo "$output"
     [ "$(report '[.reports[].ranks[] | .rank, .status] | @text')" = '[0,0,1,0,2,0]' ]
 }
 
 @test "torchrun: the ranks below the launcher" {
-    run -0 submit srun -N2 --distgpu=torchrun,report bash -c 'RANK=$((SLURM_PROCID * 2)) python3 train.py 8 & RANK=$((SLURM_PROCID * 2 + 1)) python3 train.py 8 & wait'
+    run -0 submit srun -N2 --distgpu=torchrun,report bash -c 'RANK=$((SLURM_PROCID * 2)) python3 loop.py 8 & RANK=$((SLURM_PROCID * 2 + 1)) python3 loop.py 8 & wait'
     [ "$(report '[.reports[].ranks[].rank] | @text')" = '[0,1,2,3]' ]
 }
 
 @test "a disk that is full: the last write stays" {
     on_nodes mkdir -p /run/distgpu/full
     on node01 mount -t tmpfs -o size=64k,mode=1777 full /run/distgpu/full
-    submit srun -w node01 -N1 --distgpu=pytorch,report=/run/distgpu/full/r.json python3 train.py 12 >"$SCRATCH/log" 2>&1 3>&- &
+    submit srun -w node01 -N1 --distgpu=pytorch,report=/run/distgpu/full/r.json python3 loop.py 12 >"$SCRATCH/log" 2>&1 3>&- &
     until_so 10 on node01 test -s /run/distgpu/full/r.json
     on node01 sh -c 'cat /dev/zero >/run/distgpu/full/fill' 2>/dev/null || true
     wait $!
@@ -148,7 +139,7 @@ report_name() { compgen -G "$SCRATCH/*.json*" | head -n 1 | sed 's/\.json.*/.jso
 }
 
 @test "with the task's parent, and in dry-run none" {
-    run -0 submit srun -N1 -n2 --distgpu=pytorch,report,signal python3 train.py 6
+    run -0 submit srun -N1 -n2 --distgpu=pytorch,report,signal python3 loop.py 6
     [ "$(report '[.reports[0].ranks[] | .rank, .status] | @text')" = '[0,0,1,0]' ]
     rm "$SCRATCH"/*.json
     run -0 submit srun -N1 -n2 --distgpu=pytorch,report,dry-run true
