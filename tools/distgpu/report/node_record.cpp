@@ -64,8 +64,10 @@ void NodeRecord::fold_all() {
 
 void NodeRecord::add(double time, const RankProcess& process, const RankCounters& counters) {
     if (ranks_.size() == max_recorded_ranks && !ranks_.contains(process.rank)) return;
+    if (process.has_own_rank) forget_launcher_of(process);
     const auto [found, is_new] = ranks_.try_emplace(process.rank);
     Rank& rank = found->second;
+    rank.has_own_rank = process.has_own_rank;
     if (is_new || rank.pid != process.pid || rank.begin != process.begin) {
         if (!is_new) ++rank.report.restarts;
         rank.before.cpu_seconds += std::exchange(rank.last.cpu_seconds, 0);
@@ -84,6 +86,18 @@ void NodeRecord::add(double time, const RankProcess& process, const RankCounters
     rank.report.program = process.program;
     rank.report.cpus = process.cpus;
     add_use(time, rank, counters);
+}
+
+// Another launcher may have had the number of this rank.
+void NodeRecord::forget_launcher_of(const RankProcess& process) {
+    std::erase_if(ranks_, [&](const auto& each) {
+        const auto& [number, rank] = each;
+        const bool is_launcher =
+            !rank.has_own_rank && (rank.report.task == process.task || number == process.rank);
+        if (!is_launcher) return false;
+        for (auto& [pci, gpu] : gpus_) gpu.ranks.erase(number);
+        return true;
+    });
 }
 
 // A counter that is lower than before has lost processes that another one than the rank waited for.

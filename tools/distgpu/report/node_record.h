@@ -28,6 +28,7 @@ class NodeRecord {
     // Times are seconds since the beginning, and never fall.
 
     // A process that is new for its rank is a restart of it: what the last one used stays counted.
+    // A launcher counts as its task's rank until ranks of that task have been seen.
     void add(double time, const RankProcess& process, const RankCounters& counters);
 
     // TCP bytes of a rank's process since that began, as far as its connections are open.
@@ -48,6 +49,7 @@ class NodeRecord {
   private:
     struct Rank {
         RankReport report{};
+        bool has_own_rank = true;
         pid_t pid = 0;
         std::uint64_t begin = 0;
         RankCounters last{};          // of its present process
@@ -72,6 +74,7 @@ class NodeRecord {
 
     std::size_t index_of(double time);
     void fold_all();
+    void forget_launcher_of(const RankProcess& process);
     void add_use(double time, Rank& rank, const RankCounters& counters);
     void add_gpu(double time, const GpuReading& reading);
     void add_load(double time, Gpu& gpu, const GpuReading& reading);

@@ -61,6 +61,7 @@ std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tas
         const ProcessSample& process = *rank.process;
         ranks.push_back({.rank = rank.rank,
                          .task = process.task.value_or(rank.rank),
+                         .has_own_rank = process.rank || process.is_hidden,
                          .pid = process.pid,
                          .begin = process.begin,
                          .program = process.name,

@@ -14,6 +14,7 @@ namespace distgpu {
 struct RankProcess {
     std::uint32_t rank = 0;
     std::uint32_t task = 0;
+    bool has_own_rank = true;  // false: it has its task's number, as a launcher does at first
     pid_t pid = 0;
     std::uint64_t begin = 0;     // clock ticks since the machine started
     std::string program{};       // its name: "python3"

@@ -8,6 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr double began = 1000;  // seconds since 1970
 constexpr const char* pci = "0000:07:00.0";
@@ -81,6 +82,24 @@ TEST(NodeRecord, CountsWhatWaitedForACpu) {
     const RankReport rank = record.report(10, false).ranks.front();
     EXPECT_THAT(rank.cpu_wait_series, ElementsAre(0.2, 0.2, 0));
     EXPECT_THAT(rank.worker_cpu_wait_series, ElementsAre(4, 0, 1));
+}
+
+// Its task's number is that of no rank, or of another one.
+TEST(NodeRecord, ForgetsALauncherWhenItsRanksAreSeen) {
+    NodeRecord record = empty_record();
+    record.add(0, {.rank = 0, .task = 0, .has_own_rank = false, .pid = 69}, {});
+    record.add(0, {.rank = 1, .task = 1, .has_own_rank = false, .pid = 70}, {});
+    record.add(0, {.processes = {{70, {pci}}}, .gpus = {{.pci = pci, .source = "NVML"}}});
+    EXPECT_THAT(record.report(0, false).ranks, SizeIs(2));
+    record.add(5, {.rank = 1, .task = 0, .pid = 72}, {});
+    record.add(5, {.rank = 2, .task = 1, .pid = 71}, {});
+    record.add(10, {.rank = 2, .task = 1, .pid = 71}, {});
+    const NodeReport report = record.report(10, false);
+    ASSERT_THAT(report.ranks, SizeIs(2));
+    EXPECT_EQ(report.ranks[0].task, 0U);
+    EXPECT_EQ(report.ranks[0].restarts, 0U);
+    EXPECT_EQ(report.ranks[1].rank, 2U);
+    EXPECT_THAT(report.gpus.at(0).ranks, IsEmpty());
 }
 
 TEST(NodeRecord, EndsTheRanksOfATask) {
