@@ -47,7 +47,7 @@ begin() { # [SRUN_ARGUMENT...] -- PROGRAM...
 @test "a rank is out of memory" {
     run ! submit srun -N2 -n4 --ntasks-per-node=2 --mem=256M --distgpu=pytorch,report="$SCRATCH/r.json" python3 loop.py 60 fill
     verdict
-    [[ $verdict =~ ^"no GPU; rank 3 on node02 failed first, after "[0-9]+" s: it was killed by signal 9 (SIGKILL)"$ ]]
+    [[ $verdict =~ ^"no GPU; rank 3 on node02 failed first, after "[0-9]+" s: it was killed by signal 9 (SIGKILL), out of memory (0.2 of 0.2 GiB)"$ ]]
     [ "$(report '[.reports[].complete] | @text')" = '[true,true]' ]
     [ "$(report '.reports[1].ranks[1] | .rank, .memory_peak > 8e7' | xargs)" = '3 true' ]
 }

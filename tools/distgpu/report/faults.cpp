@@ -160,12 +160,14 @@ void add_first_failure(const StepReport& report, ReportFindings& findings) {
     const RankOnNode first = *std::ranges::min_element(failed, {}, end_of);
     const auto in_its_task = std::ranges::count_if(
         first.node->ranks, [&](const RankReport& rank) { return rank.task == first.rank->task; });
+    const std::string& memory = first.node->out_of_memory;
     // A task of several ranks is their launcher: its status is not the rank's.
     findings.push_back(
         {Weight::failed_rank,
-         formatted("rank {} on {} failed first, after {}: {} {}", first.rank->rank,
+         formatted("rank {} on {} failed first, after {}: {} {}{}{}", first.rank->rank,
                    first.node->node, time_text(*first.rank->ended),
-                   in_its_task > 1 ? "its launcher" : "it", ending_text(*first.rank->status))});
+                   in_its_task > 1 ? "its launcher" : "it", ending_text(*first.rank->status),
+                   memory.empty() ? "" : ", ", memory)});
 }
 
 void add_slow_clocks(const StepReport& report, ReportFindings& findings) {

@@ -142,6 +142,7 @@ struct NodeReport {
     std::vector<GpuReport> gpus{};    // by PCI address
     std::vector<RankReport> ranks{};  // ascending
     std::uint64_t network_bytes = 0;  // received and sent by the interfaces and HCA ports
+    std::string out_of_memory{};      // out_of_memory_text() of its control group
     ReportCost cost{};
     std::vector<std::string> notes{};  // what was not measured, and why
 
@@ -149,7 +150,7 @@ struct NodeReport {
     static void fields(auto& io, auto& it) {
         io("node", it.node, "began", it.began, "seconds", it.seconds, "complete", it.is_complete,
            "interval", it.interval, "gpus", it.gpus, "ranks", it.ranks, "network_bytes",
-           it.network_bytes, "cost", it.cost, "notes", it.notes);
+           it.network_bytes, "out_of_memory", it.out_of_memory, "cost", it.cost, "notes", it.notes);
     }
 };
 

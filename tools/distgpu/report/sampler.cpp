@@ -10,6 +10,7 @@
 #include "inspect/step_processes.h"
 #include "node/host_helper.h"
 #include "node/machine.h"
+#include "node/out_of_memory.h"
 #include "report/gpu_reader.h"
 #include "report/node_record.h"
 #include "report/rank_counters.h"
@@ -205,6 +206,7 @@ class Sampler {
         report.cost = own_cost();
         report.cost.gpu_cpu_seconds = gpu_cpu_seconds;
         report.cost.writes = ++writes_;
+        report.out_of_memory = out_of_memory_text(read_trimmed("/proc/self/cgroup").value_or(""));
         const auto traffic = read_traffic({});
         report.network_bytes = traffic.at(0) - std::min(traffic_.at(0), traffic.at(0));
         StepReport step{.cluster = step_.cluster,

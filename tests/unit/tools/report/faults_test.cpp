@@ -109,6 +109,13 @@ TEST(ReportFaults, ARankFailsFirst) {
              fail(report, 5, 2001, 1 << 8);
          },
          "rank 5 on n3 failed first, after 33 min: it ended with status 1"},
+        {"out of memory",
+         [&](StepReport& report) {
+             fail(report, 5, 1500, 9);
+             report.reports[2].out_of_memory = "out of memory (64.0 of 64.0 GiB)";
+         },
+         "rank 5 on n3 failed first, after 25 min: it was killed by signal 9 (SIGKILL), out of "
+         "memory (64.0 of 64.0 GiB)"},
         {"all were killed",
          [&](StepReport& report) {
              for (std::size_t rank = 0; rank < 8; ++rank) fail(report, rank, 2000, 9);
