@@ -5,18 +5,9 @@
 
 load cluster
 load binding/cluster
+load report/cluster
 
-setup_file() {
-    binding_cluster_up
-    export SCRIPTS=$SCRATCH/scripts
-    mkdir -m 755 "$SCRIPTS" "$SCRATCH/nvml"
-    cc -shared -fPIC -Wl,-soname,libnvidia-ml.so.1 -DSCRIPTS="\"$SCRIPTS\"" \
-        -o "$SCRATCH/nvml/libnvidia-ml.so.1" "$root/tests/integration/report/scripted_nvml.c"
-    # A cache of the loader, by which the nodes' programs find it.
-    printf '%s\n' "$SCRATCH/nvml" 'include /etc/ld.so.conf' >"$SCRATCH/ld.so.conf"
-    ldconfig -X -C "$SCRATCH/ld.so.cache" -f "$SCRATCH/ld.so.conf" 2>/dev/null
-    on_nodes mount --bind "$SCRATCH/ld.so.cache" /etc/ld.so.cache
-}
+setup_file() { scripted_gpus_up; }
 
 setup() { assert_cluster_clean; }
 
@@ -27,6 +18,18 @@ setup() { assert_cluster_clean; }
         run -0 submit srun -N4 --gres=gpu:4 --distgpu=pytorch,report,gpus=keep sleep 22
         file=$(ls "$SCRATCH"/*.json)
         python3 -B "$root/tests/integration/report/scripts.py" compare "$SCRIPTS" "$file"
-        rm "$file"
+        mv "$file" "$SCRATCH/last"
     done
+}
+
+# In windows of 1280 and 390 pixels, light and dark.
+@test "its page in a browser: no error, no request, no text outside or too small" {
+    run -0 "$SCRATCH/bin/distgpu" report "$SCRATCH/last" --html "$BATS_TEST_TMPDIR/page.html"
+    run -0 env TMPDIR="$BATS_TEST_TMPDIR" python3 "$root/tests/integration/scaling_page/open_page.py" \
+        chromium "$BATS_TEST_TMPDIR/page.html"
+    echo "$output"
+    [[ $output == 'page.html '*' 0 0 fits wrong tips: none requests: none errors: none' ]]
+    # Of 16 GPUs and 4 ranks.
+    [ "$(grep -c '<tr><td' "$BATS_TEST_TMPDIR/page.html")" -eq 20 ]
+    [ "$(grep -c '<svg .*role="img"' "$BATS_TEST_TMPDIR/page.html")" -ge 4 ]
 }
