@@ -47,7 +47,7 @@ rest='(, and wait for what other processes use)?'
 }
 
 @test "the GPUs compute" {
-    story_of 2 30 kernel=0.4
+    story_of 2 30 kernel=0.8
     [[ $line =~ ^"GPUs "$busy", all alike; "((9[0-9]|100)"% since they first worked: ")?"the kernels on them, NCCL's included, are the limit; nothing else stands out"$ ]]
 }
 
@@ -55,9 +55,9 @@ rest='(, and wait for what other processes use)?'
     mode=torchrun,nproc=2
     gpus=2
     python=${python%/*}/torchrun
-    story_of 2 30 kernel=0.4
+    story_of 2 30 kernel=0.8
     [[ $line =~ ^"GPUs "$busy", all alike; "((9[0-9]|100)"% since they first worked: ")?"the kernels on them, NCCL's included, are the limit; nothing else stands out"$ ]]
-    [[ $output == *': 4 ranks on 2 nodes, '* ]]
+    [[ $output == *': 4 ranks on 2 nodes,'* ]]
 }
 
 @test "the data loaders of one node are slow" {
