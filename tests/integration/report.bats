@@ -129,7 +129,7 @@ report_name() { compgen -G "$SCRATCH/*.json*" | head -n 1 | sed 's/\.json.*/.jso
 }
 
 @test "the site's report=, and a user who wants none" {
-    mkdir -p -m 1777 "$SCRATCH/site"
+    mkdir -m 1777 "$SCRATCH/site"
     mkdir "$SCRATCH/site/$(submit id -un)" && chmod 777 "$SCRATCH/site/$(submit id -un)"
     on_all sed -i "s|\$| report=$SCRATCH/site/%u/%j.%s.json|" /etc/slurm/plugstack.conf
     run -0 submit srun -N1 --distgpu=pytorch true

@@ -36,19 +36,26 @@ story_of() { # NODES SECONDS [NAME=VALUE]...
     line=$(sed '/^ \|^$/Q' <<<"$output" | paste -sd' ')
 }
 
-# On a machine that does other things, too, the ranks may not get their CPUs.
-busy='[0-9]+% busy'
-cpus='use [01]\.[0-9] of'
-rest='(, and wait for what other processes use)?'
+# Fails unless the first line is this extended regular expression, in which # is a number.
+tells() {
+    [[ $line =~ ^${1//\#/[0-9.]+}$ ]]
+}
+
+# On a machine that does other things, too, the loaders may not get their CPUs.
+loaders() { # CPUS
+    echo "data loaders use # of $1(, and wait for what other processes use)?"
+}
+
+limit="(#% since they first worked: )?the kernels on them, NCCL's included, are the limit; nothing else stands out"
 
 @test "all ranks wait for their data loaders" {
     story_of 2 30 load=0.5
-    [[ $line =~ ^"GPUs "$busy.*"; GPUs of ranks 0-1 on node01, node02 "$busy": their data loaders "$cpus" 1 CPU per rank"$rest$ ]]
+    tells "GPUs #% busy(, all alike)?; GPUs of ranks 0-1 on node01, node02 #% busy: their $(loaders '1 CPU per rank')"
 }
 
 @test "the GPUs compute" {
     story_of 2 30 kernel=0.8
-    [[ $line =~ ^"GPUs "$busy", all alike; "((9[0-9]|100)"% since they first worked: ")?"the kernels on them, NCCL's included, are the limit; nothing else stands out"$ ]]
+    tells "GPUs #% busy, all alike; $limit"
 }
 
 @test "the GPUs compute, below torchrun" {
@@ -56,38 +63,38 @@ rest='(, and wait for what other processes use)?'
     gpus=2
     python=${python%/*}/torchrun
     story_of 2 30 kernel=0.8
-    [[ $line =~ ^"GPUs "$busy", all alike; "((9[0-9]|100)"% since they first worked: ")?"the kernels on them, NCCL's included, are the limit; nothing else stands out"$ ]]
+    tells "GPUs #% busy, all alike; $limit"
     [[ $output == *': 4 ranks on 2 nodes,'* ]]
 }
 
 @test "the data loaders of one node are slow" {
     story_of 3 30 load=0.05 slow_rank=1 slower=10
-    [[ $line =~ ^"GPUs "$busy"; GPU of rank 1 on node02 "$busy": its data loaders "$cpus" its 1 CPU"$rest$ ]]
+    tells "GPUs #% busy; GPU of rank 1 on node02 #% busy: its $(loaders 'its 1 CPU')"
 }
 
 @test "the clocks of one node are slow, and the others wait outside of their GPUs" {
     story_of 3 30 slow_rank=1 slower=2 clocks=64 nccl=0
-    [[ $line =~ ^"GPUs "$busy"; GPUs of node02 "$busy", the others "[0-9]+"%: hardware thermal slowed its clocks "[0-9]+"% of the time"$ ]]
+    tells 'GPUs #% busy; GPUs of node02 #% busy, the others #%: hardware thermal slowed its clocks #% of the time'
 }
 
 @test "the clocks of one node are slow, and the others wait in NCCL" {
     story_of 2 30 slow_rank=1 slower=2 clocks=64
-    [[ $line =~ ^"GPUs "$busy", all alike; GPU 0000:13:00.0 on node02 (rank 1): hardware thermal slowed the clocks up to "[0-9]+"% of the time"$ ]]
+    tells 'GPUs #% busy, all alike; GPU 0000:13:00.0 on node02 \(rank 1\): hardware thermal slowed the clocks up to #% of the time'
 }
 
-only_rank_0="only rank 0 works, as in evaluation or checkpoints: the GPUs of 1 other rank wait"
+only_rank_0='for # s, #% of the time, only rank 0 works, as in evaluation or checkpoints: the GPUs of 1 other rank wait'
 
 @test "the others wait for rank 0 outside of their GPUs" {
     story_of 2 45 evaluate=15 nccl=0
-    [[ $line =~ ^"GPUs "$busy.*"; for "[0-9]+" s, "[0-9]+"% of the time, $only_rank_0"$ ]]
+    tells "GPUs #% busy(, all alike)?; $only_rank_0"
 }
 
 @test "the others wait for rank 0 in NCCL" {
     story_of 2 45 evaluate=15
-    [[ $line =~ ^"GPUs "$busy"; for "[0-9]+" s, "[0-9]+"% of the time, $only_rank_0"$ ]]
+    tells "GPUs #% busy; $only_rank_0"
 }
 
 @test "the memory of a rank grows" {
     story_of 2 60 leak=1
-    [[ $line =~ ^"GPUs "$busy", all alike; memory of rank 1 on node02 grows by "[0-9.]+" GiB an hour, to "[0-9.]+" GiB at its end"$ ]]
+    tells 'GPUs #% busy, all alike; memory of rank 1 on node02 grows by # GiB an hour, to # GiB at its end'
 }

@@ -2,9 +2,10 @@
 # ../cluster.bash and ../binding/cluster.bash.
 # shellcheck shell=bash
 
-# Raises it. The addresses are those of the nodes' made-up GPUs, the scripts are in $SCRIPTS.
-scripted_gpus_up() {
-    binding_cluster_up
+# Raises it; arguments go to `sandbox up`. The addresses are those of the nodes' made-up GPUs, the
+# scripts are in $SCRIPTS.
+scripted_gpus_up() { # [SANDBOX_ARGUMENT...]
+    binding_cluster_up "$@"
     export SCRIPTS=$SCRATCH/scripts
     mkdir -m 755 "$SCRIPTS" "$SCRATCH/nvml"
     cc -shared -fPIC -Wl,-soname,libnvidia-ml.so.1 -DSCRIPTS="\"$SCRIPTS\"" \

@@ -89,11 +89,10 @@ TEST(ReportVerdict, CountsMissingReports) {
 }
 
 TEST(ReportVerdict, SaysThatTheStepMayStillRun) {
-    EXPECT_THAT(
-        report_verdict(changed([](StepReport& report) {
-            for (NodeReport& node : report.reports) node.is_complete = false;
-        })),
-        StartsWith("last written after 1 h 0 min, before the step's end: GPUs 95% busy"));
+    EXPECT_THAT(report_verdict(changed([](StepReport& report) {
+                    for (NodeReport& node : report.reports) node.is_complete = false;
+                })),
+                StartsWith("last written after 1 h 0 min, before the step's end: GPUs 95% busy"));
 }
 
 TEST(ReportVerdict, NamesTheRankThatWaitsForItsData) {
