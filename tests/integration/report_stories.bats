@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The first line of `distgpu report` tells the story of a training: real ones of PyTorch, whose
-# ranks say what their GPUs do (report/train.py).
+# ranks say what their GPUs do (report/story.py).
 
 load cluster
 load binding/cluster
@@ -11,7 +11,7 @@ setup_file() {
     export OMP_NUM_THREADS=1 PYTHONWARNINGS=ignore
     plugin_arguments+=(cpus=keep)
     scripted_gpus_up
-    install -m 644 "$root/tests/integration/report/train.py" "$SCRATCH"
+    install -m 644 "$root/tests/integration/report/story.py" "$SCRATCH"
 }
 
 setup() {
@@ -30,7 +30,7 @@ mode=pytorch
 gpus=1
 story_of() { # NODES SECONDS [NAME=VALUE]...
     submit srun -N"$1" -n"$1" --gres="gpu:$gpus" --distgpu="$mode,report=$SCRATCH/story.json" \
-        "$python" train.py "$SCRIPTS" "${@:2}"
+        "$python" story.py "$SCRIPTS" "${@:2}"
     run -0 "$SCRATCH/bin/distgpu" report "$SCRATCH/story.json"
     echo "$output"
     line=$(sed '/^ \|^$/Q' <<<"$output" | paste -sd' ')

@@ -1,7 +1,7 @@
 """Trains a model with DistributedDataParallel on CPUs, and plays the GPU of each rank: what would be
 a kernel there is a pause here, and scripted_nvml.c shows it as utilization.
 
-    train.py SCRIPTS SECONDS [NAME=VALUE]...
+    story.py SCRIPTS SECONDS [NAME=VALUE]...
 
 kernel=0.2        seconds of a step's kernels
 load=0            CPU seconds in which a loader makes a batch, of which each rank has two
