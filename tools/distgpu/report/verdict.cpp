@@ -95,8 +95,9 @@ std::string all_clear(const StepReport& report) {
 
 std::vector<std::string> report_findings(const StepReport& report) {
     std::vector<std::string> texts;
-    for (const ReportFinding& finding : all_findings(report))
+    for (const ReportFinding& finding : all_findings(report)) {
         texts.push_back(printable(finding.text));
+    }
     return texts;
 }
 
