@@ -18,7 +18,8 @@ HostAccess open_host_access(spank_t /*spank*/) {
 std::optional<Failure> start_task(spank_t spank, const EnabledStep& /*enabled*/,
                                   const StepBinding& /*binding*/,
                                   std::optional<HostAccess>& /*host*/,
-                                  const UniqueFd& /*task_parent*/) {
+                                  const UniqueFd& /*task_parent*/,
+                                  const SamplerControl& /*control*/) {
     const auto named_in = [&](const char* variable) {
         const std::string hosts = ' ' + StepVariables(spank).get(variable).value_or("") + ' ';
         return hosts.find(' ' + host_name() + ' ') != std::string::npos;
