@@ -64,7 +64,7 @@ limit="(#% since they first worked: )?the kernels on them, NCCL's included, are 
     python=${python%/*}/torchrun
     story_of 2 30 kernel=0.8
     tells "GPUs #% busy, all alike; $limit"
-    [[ $output == *': 4 ranks on 2 nodes,'* ]]
+    [[ ${output//$'\n'/ } == *': 4 ranks on 2 nodes,'* ]]
 }
 
 @test "the data loaders of one node are slow" {
