@@ -85,10 +85,9 @@ bool is_network_setting(std::string_view name) {
 
 EnvironmentCopy read_launch_variables(const Environment& step) {
     const std::vector<std::string> gpus = step_gpu_variables(step);
-    const auto& settable = user_settable_variables();
     EnvironmentCopy launch;
     for (const std::string& name : step.names()) {
-        if (name != given_variable && !is_network_setting(name) && !contains(settable, name) &&
+        if (name != given_variable && !is_network_setting(name) && !is_user_settable(name) &&
             !contains(step_identity_variables, name) && !contains(gpus, name)) {
             continue;
         }
@@ -100,7 +99,6 @@ EnvironmentCopy read_launch_variables(const Environment& step) {
 std::vector<ContainerSetting> restore_launch_variables(Environment& task,
                                                        const EnvironmentCopy& launch) {
     std::vector<ContainerSetting> settings;
-    const auto& settable = user_settable_variables();
     // Only the task sees the effect of srun's own --gpus-per-task and --gpu-bind.
     const bool has_own_gpus = gpu_owner(task) == GpuOwner::task;
     const std::vector<std::string> gpus =
@@ -110,7 +108,7 @@ std::vector<ContainerSetting> restore_launch_variables(Environment& task,
         const auto value = task.get(name);
         // `preferred` takes precedence over a container's value; nullopt if the container's may
         // stay.
-        const bool may_be_inherited = is_network_setting(name) || contains(settable, name);
+        const bool may_be_inherited = is_network_setting(name) || is_user_settable(name);
         const auto preferred = name == given_variable ? std::nullopt
                                : may_be_inherited     ? exported(launch, name)
                                                       : launch.get(name);

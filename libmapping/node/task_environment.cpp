@@ -72,6 +72,11 @@ std::vector<std::string_view> find_user_settable_variables() {
     return names;
 }
 
+const std::vector<std::string_view>& user_settable_variables() {
+    static const auto names = find_user_settable_variables();
+    return names;
+}
+
 bool is_removed(const TaskPlan& task, std::string_view name) {
     return std::none_of(task.set.begin(), task.set.end(),
                         [name](const auto& variable) { return variable.first == name; }) &&
@@ -85,9 +90,8 @@ std::string step_prefix(const Environment& environment) {
     return formatted("{}.{} ", id("SLURM_JOB_ID"), id("SLURM_STEP_ID"));
 }
 
-const std::vector<std::string_view>& user_settable_variables() {
-    static const auto names = find_user_settable_variables();
-    return names;
+bool is_user_settable(std::string_view name) {
+    return std::ranges::binary_search(user_settable_variables(), name);
 }
 
 std::optional<std::string> exported(const Environment& environment, std::string_view name) {
@@ -146,13 +150,11 @@ Result<std::monostate> set_task_environment(Environment& environment, std::strin
         done = Error{formatted("variable {}", name),
                      formatted("could not be set ({} bytes)", value.size()), "please report this"};
     };
-    std::vector<std::string_view> recorded = user_settable_variables();
-    recorded.insert(recorded.end(), {"MASTER_ADDR", "MASTER_PORT"});
     std::vector<std::string> given;
     std::vector<std::string> mode_entries;  // of variables that only a mode sets
     for (const auto& [name, value] : task.set) {
         const bool is_recorded =
-            std::find(recorded.begin(), recorded.end(), name) != recorded.end();
+            is_user_settable(name) || name == "MASTER_ADDR" || name == "MASTER_PORT";
         if (is_recorded) given.push_back(formatted("{}={}", name, value));
         if (!may_be_set_by_user(name)) mode_entries.push_back(rank_entry(name, value));
     }

@@ -10,8 +10,8 @@
 
 namespace distgpu {
 
-// Variables that distgpu leaves alone if the user exported them, except those of the rendezvous.
-const std::vector<std::string_view>& user_settable_variables();
+// Whether distgpu leaves the variable alone if the user exported it. Not for the rendezvous.
+bool is_user_settable(std::string_view name);
 
 // The value of a variable that the user exported: not empty, not inherited from what distgpu gave
 // the tasks of an outer step, and not the placeholder of srun (not_loaded_address).
