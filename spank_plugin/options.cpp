@@ -48,33 +48,9 @@ Error help_variable_error(const char* variable) {
             formatted("unset {}, and run srun --distgpu=help", variable)};
 }
 
-Outcome register_option(spank_t spank, spank_opt_cb_f callback) {
-    const spank_context_t context = spank_context();
-    if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) {
-        return Outcome::ok;
-    }
-    const bool is_srun = context == S_CTX_LOCAL;
-    const char* const inherited = is_srun ? std::getenv(inherited_variable) : nullptr;
-    if (inherited != nullptr) {
-        constexpr int keep_existing = 0;
-        setenv(spec_variable, inherited, keep_existing);
-        unsetenv(inherited_variable);
-    }
-    if (context == S_CTX_ALLOCATOR) {
-        const std::vector<std::string> words = own_command_line();
-        if (words.size() > 1 && words[1] == "--distgpu=help") print_help_and_exit();
-    }
-    // SPANK's interface takes pointers to non-const char although it copies the texts.
-    std::string name = "distgpu";
-    std::string placeholder = "MODE[,KEY[=VALUE]]...";
-    std::string usage = "launch distributed GPU training (--distgpu=help lists modes and keys)";
-    constexpr int has_argument = 1;
-    spank_option option{name.data(), placeholder.data(), usage.data(), has_argument, 0, callback};
-    if (spank_option_register(spank, &option) != ESPANK_SUCCESS) {
-        slurm_error(
-            "distgpu: option --distgpu: could not be registered; is the plugin listed "
-            "twice in plugstack.conf?");
-    }
+Outcome AllocatorSide::on_init() {
+    const std::vector<std::string> words = own_command_line();
+    if (words.size() > 1 && words[1] == "--distgpu=help") print_help_and_exit();
     return Outcome::ok;
 }
 

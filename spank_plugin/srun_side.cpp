@@ -87,23 +87,6 @@ std::string inherited_ranks_warning(
         .message();
 }
 
-// For a step that did not request distgpu: searches srun's own words without copying them.
-void warn_of_misplaced_option(spank_t spank) {
-    int count = 0;
-    char** words = nullptr;
-    if (spank_get_item(spank, S_JOB_ARGV, &count, &words) != ESPANK_SUCCESS || words == nullptr) {
-        return;
-    }
-    constexpr std::string_view option = "--distgpu=";
-    const bool has_option = std::any_of(words, words + count, [option](const char* word) {
-        return std::strncmp(word, option.data(), option.size()) == 0;
-    });
-    if (!has_option) return;
-    if (const auto warning = option_after_program(program_arguments(spank))) {
-        print_to_user(warning->message());
-    }
-}
-
 // `distgpu check`, also behind a wrapper script, prints why it fails.
 bool reports_own_failure(std::span<const std::string> program) {
     return std::ranges::adjacent_find(program, [](const auto& word, const auto& next) {
@@ -127,18 +110,24 @@ std::string command_path(const PlugstackArguments& site) {
     return site.command.empty() ? DISTGPU_COMMAND : site.command;
 }
 
-void SrunSide::on_init() {
+Outcome SrunSide::on_init() {
     ProcessEnvironment own;
+    if (const auto inherited = own.get(inherited_variable)) {
+        if (!own.get(spec_variable)) own.set(spec_variable, *inherited);
+        own.unset(inherited_variable);
+    }
     const auto job_name = original_job_name(own);
     const auto current_name = own.get(slurm_job_name_variable);
-    if (!job_name || job_name == current_name) return;
+    if (!job_name || job_name == current_name) return Outcome::ok;
     task_job_name_ = current_name;
     own.set(slurm_job_name_variable, *job_name);
+    return Outcome::ok;
 }
 
 Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
-                                   std::span<const char* const> arguments) {
-    ++components_;
+                                   std::span<const char* const> arguments,
+                                   std::uint32_t components) {
+    components_ = components;
     if (runs_unprepared_) return Outcome::ok;
     const std::string spec = option.value_or(process_variable(spec_variable));
     if (!option && spec.empty()) {
@@ -221,7 +210,10 @@ Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
 }
 
 Outcome SrunSide::on_local_user_init(spank_t spank) {
-    if (!spec_) warn_of_misplaced_option(spank);
+    if (!spec_) {
+        const auto misplaced = option_after_program(program_arguments(spank));
+        if (misplaced) print_to_user(misplaced->message());
+    }
     if (request_.framework == nullptr) {
         if (!inherited_.empty()) restore_or_report_inherited_ranks(spank);
         return Outcome::ok;

@@ -15,11 +15,6 @@ namespace distgpu {
 
 // ---- The option, and sbatch and salloc (options.cpp)
 
-// Registers the option in srun, sbatch, salloc and stepd. In srun it also moves a SPEC inherited
-// from the allocation to SLURM_DISTGPU, so that the callback gets only that of the command line.
-// Answers `sbatch --distgpu=help` before sbatch reads its script, which may come from the terminal.
-Outcome register_option(spank_t spank, spank_opt_cb_f callback);
-
 // The option's callback, which Slurm before 24.05 calls twice. The SPEC is parsed later, but `help`
 // is answered at once, because srun would first complain that there is no program.
 Outcome store_option(std::optional<std::string>& option, const char* value, bool in_stepd);
@@ -32,6 +27,10 @@ Error help_variable_error(const char* variable);
 
 class AllocatorSide {
   public:
+    // Answers `sbatch --distgpu=help` before sbatch reads its script, which may come from the
+    // terminal.
+    Outcome on_init();
+
     // Called when all options are read, once per component of a heterogeneous job. Refuses a bad
     // SPEC here, before the job is submitted. Slurm itself passes on a SPEC of the command line;
     // one from SBATCH_DISTGPU or SALLOC_DISTGPU is passed on as SLURM_DISTGPU. Warns of a batch
@@ -51,15 +50,16 @@ class SrunSide {
   public:
     // Called before any option is read. In a task whose mode hid Slurm by another SLURM_JOB_NAME,
     // restores the job's name for srun, which reads that variable with the options and sets it
-    // again for each component.
-    void on_init();
+    // again for each component. Also moves a SPEC inherited from the allocation to SLURM_DISTGPU, so
+    // that the option's callback gets only that of the command line.
+    Outcome on_init();
 
     // Called when all options are read, once per component of a heterogeneous step. Precedence:
     // command line, SLURM_DISTGPU, the allocation's SPEC. Refuses a bad SPEC, and one that differs
     // from the previous components', here, where a refusal leaves nothing behind. `arguments`:
-    // those of the line in plugstack.conf.
+    // those of the line in plugstack.conf. `components`: of the step, whose options have been read.
     Outcome on_init_post_opt(const std::optional<std::string>& option,
-                             std::span<const char* const> arguments);
+                             std::span<const char* const> arguments, std::uint32_t components);
 
     // Called when the step exists but has not started. Never refuses: srun would leave the step
     // behind, and the next one would find its nodes busy (22.05 and 26.05).
