@@ -16,13 +16,12 @@ constexpr bool is_tested_release = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(26, 
 }  // namespace
 
 // Derives the layout where it is certain, because slurmctld may be slow.
-Result<StepLayout> SrunSide::find_layout(spank_t spank, SentStep& step,
-                                         const SlurmOptions& options) const {
+Result<StepLayout> SrunSide::find_layout(spank_t spank, SentStep& step) const {
     const StepSize size{read_item(spank, S_JOB_NNODES).value_or(0),
                         read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(0)};
     if (is_tested_release && components_ == 1 && !asks_slurmctld_) {
         auto derived =
-            derive_new_layout(ProcessEnvironment(), options, size, may_follow_topology());
+            derive_new_layout(ProcessEnvironment(), options_, size, may_follow_topology());
         if (derived) {
             step.derived = true;
             return *std::move(derived);

@@ -161,15 +161,15 @@ Outcome SrunSide::on_init_post_opt(const std::optional<std::string>& option,
     auto list = read_order_list(request_.order.value_or(RankOrder{}), ProcessEnvironment());
     if (!list) return refuse(list.error());
     order_list_ = *std::move(list);
-    const SlurmOptions options = srun_options(command_line_);
-    const auto bad_port = bad_exported_port(request_, command_line_, options);
+    options_ = srun_options(command_line_);
+    const auto bad_port = bad_exported_port(request_, command_line_, options_);
     if (bad_port) return refuse(*bad_port);
-    set_request_variables(spec, options);
+    set_request_variables(spec);
     return Outcome::ok;
 }
 
 // Called before Slurm copies the environment for each component.
-void SrunSide::set_request_variables(const std::string& spec, const SlurmOptions& options) {
+void SrunSide::set_request_variables(const std::string& spec) {
     remove_replaced_variables();
     setenv(spec_variable, spec.c_str(), 1);
     // Set here, because only the first component of a heterogeneous step gets what
@@ -184,9 +184,9 @@ void SrunSide::set_request_variables(const std::string& spec, const SlurmOptions
         own.unset(run_report_variable);
     }
     // In a heterogeneous step the choice of one component applies to all.
-    const bool binds_cpus = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
+    const bool binds_cpus = chooses_cpus(options_, process_variable("SLURM_CPU_BIND"));
     set_or_unset(cpu_bind_variable, binds_cpus ? "1" : "");
-    set_placeholder_address(*request_.framework, command_line_, options);
+    set_placeholder_address(*request_.framework, command_line_, options_);
     // Read now, because srun later sets SLURM_NTASKS for its own allocation too.
     inherits_ntasks_ = !process_variable("SLURM_NTASKS").empty();
     allocated_nodes_ = ProcessEnvironment().number("SLURM_JOB_NUM_NODES").value_or(0);
@@ -228,25 +228,28 @@ Outcome SrunSide::on_local_user_init(spank_t spank) {
     step.job = *job;
     step.step = *step_id;
     step.plugin_file = own_plugin_file();
-    const SlurmOptions options = srun_options(command_line_, program.size());
-    step.cpu_bind = chooses_cpus(options, process_variable("SLURM_CPU_BIND"));
-    step.gpus = requested_gpus(options).value_or(0);
+    // Now srun has found the program, where an unknown option left that open.
+    if (std::ranges::any_of(options_.list, &SlurmOption::may_take_next_word)) {
+        options_ = srun_options(command_line_, program.size());
+    }
+    step.cpu_bind = chooses_cpus(options_, process_variable("SLURM_CPU_BIND"));
+    step.gpus = requested_gpus(options_).value_or(0);
     step.debugger = is_debugged();
     // Slurm's own containers; pyxis's options, which begin with --container-, are different.
     if (containers_are_set_up_early &&
-        (options.has("container") || !process_variable("SLURM_CONTAINER").empty())) {
+        (options_.has("container") || !process_variable("SLURM_CONTAINER").empty())) {
         print_error({"--container",
                      "this release of Slurm does not let --distgpu set variables in it",
                      "use --container-image of pyxis, or start the container within the step"});
         step.refused = true;
-    } else if (auto layout = find_layout(spank, step, options)) {
+    } else if (auto layout = find_layout(spank, step)) {
         // In a heterogeneous step this is one component's layout; the nodes query the whole one.
         if (process_variable("SLURM_NTASKS") == std::to_string(layout->task_count())) {
             auto ordered = order_nodes(*std::move(layout));
             if (ordered) {
                 const std::string order = ordered->text;
                 add_layout(step, *std::move(ordered));
-                check_and_announce(step, order, program, options);
+                check_and_announce(step, order, program);
             } else {
                 print_error(ordered.error());
                 step.refused = true;
@@ -255,7 +258,7 @@ Outcome SrunSide::on_local_user_init(spank_t spank) {
     } else {
         slurm_debug("%s", layout.error().message().c_str());
     }
-    if (!step.refused) listen_to_nodes(spank, step, program, options);
+    if (!step.refused) listen_to_nodes(spank, step, program);
     setenv(sent_step_variable, encode(step).c_str(), 1);
     return Outcome::ok;
 }
@@ -291,17 +294,17 @@ void SrunSide::restore_or_report_inherited_ranks(spank_t spank) {
 // Prints why the step is refused; otherwise the warnings, and the lines of `verbose` that come
 // before those of the nodes.
 void SrunSide::check_and_announce(SentStep& step, const std::string& order,
-                                  std::vector<std::string> program, const SlurmOptions& options) {
-    const ChosenSize chosen = chosen_size(options);
+                                  std::vector<std::string> program) {
+    const ChosenSize chosen = chosen_size(options_);
     Step known{*step.layout};
-    if (options.has("ntasks")) {
+    if (options_.has("ntasks")) {
         known.facts.task_count_source = TaskCountSource::command_line;
     } else if (inherits_ntasks_) {
         known.facts.task_count_source = TaskCountSource::job;
     }
     step.ntasks = known.facts.task_count_source != TaskCountSource::per_node;
-    step.helper =
-        step.layout->task_count() == 1 && (chosen.tasks || chosen.nodes) && !options.has("distgpu");
+    step.helper = step.layout->task_count() == 1 && (chosen.tasks || chosen.nodes) &&
+                  !options_.has("distgpu");
     known.facts.mpi_type = process_variable("SLURM_MPI_TYPE");
     known.facts.cpus_per_node = process_variable("SLURM_JOB_CPUS_PER_NODE");
     known.facts.node_addresses = step.node_addresses;
@@ -310,13 +313,13 @@ void SrunSide::check_and_announce(SentStep& step, const std::string& order,
     known.facts.has_default_size = allocated_nodes_ == 0 && chosen == ChosenSize{};
     known.rendezvous.rank0_address = step.rank0_address;
     // Only the nodes see changes by --export.
-    if (passes_full_environment(options, process_variable("SLURM_EXPORT_ENV"))) {
+    if (passes_full_environment(options_, process_variable("SLURM_EXPORT_ENV"))) {
         known.rendezvous.exported_address = exported(ProcessEnvironment(), "MASTER_ADDR");
     }
     // The programs of --multi-prog's file, whose text srun appends to its name, or the one on the
     // command line.
     std::vector<std::vector<std::string>> programs;
-    if (program.size() > 1 && options.has("multi-prog")) programs = programs_in(program[1]);
+    if (program.size() > 1 && options_.has("multi-prog")) programs = programs_in(program[1]);
     if (programs.empty()) programs.push_back(std::move(program));
     std::optional<std::vector<Error>> warnings;  // those that apply to all programs
     for (std::vector<std::string>& each : programs) {
@@ -342,7 +345,7 @@ void SrunSide::check_and_announce(SentStep& step, const std::string& order,
 
 // Once, for all components of a heterogeneous step.
 void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
-                               std::vector<std::string> program, const SlurmOptions& options) {
+                               std::vector<std::string> program) {
     const bool has_rows = request_.verbose && step.layout;
     const SignalChoice signal = request_.signal.value_or(SignalChoice{});
     const std::uint32_t tasks = read_item(spank, S_JOB_TOTAL_TASK_COUNT).value_or(1);
@@ -363,7 +366,7 @@ void SrunSide::listen_to_nodes(spank_t spank, const SentStep& step,
         facts.program = std::move(program);
         const bool is_elastic =
             step.layout && may_lose_nodes({request_, *step.layout, facts, facts.node_addresses});
-        failed = FailedTask(!is_elastic && ends_step_on_failure(request_, options));
+        failed = FailedTask(!is_elastic && ends_step_on_failure(request_, options_));
     }
     listener_.start(
         std::make_unique<StepReports>(StepReports::Step{step.job, step.step, command_, run_report_},

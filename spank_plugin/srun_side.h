@@ -69,24 +69,23 @@ class SrunSide {
     Outcome on_exit();
 
   private:
-    void set_request_variables(const std::string& spec, const SlurmOptions& options);
+    void set_request_variables(const std::string& spec);
     Outcome switch_off(SiteSwitch site_switch, const std::string& spec);
     void remove_inherited_ranks();
     void restore_or_report_inherited_ranks(spank_t spank);
-    Result<StepLayout> find_layout(spank_t spank, SentStep& step,
-                                   const SlurmOptions& options) const;
+    Result<StepLayout> find_layout(spank_t spank, SentStep& step) const;
     Result<OrderedLayout> order_nodes(StepLayout layout) const;
     void add_layout(SentStep& step, OrderedLayout ordered) const;
     void find_addresses(SentStep& step, const HostList& hosts, NodeIndex rank0) const;
     void check_and_announce(SentStep& step, const std::string& order,
-                            std::vector<std::string> program, const SlurmOptions& options);
-    void listen_to_nodes(spank_t spank, const SentStep& step, std::vector<std::string> program,
-                         const SlurmOptions& options);
+                            std::vector<std::string> program);
+    void listen_to_nodes(spank_t spank, const SentStep& step, std::vector<std::string> program);
 
     std::optional<std::string> spec_;  // nullopt while no component has a SPEC
     bool runs_unprepared_ = false;     // requested, but the administrator has set off=run
     Request request_;
     std::vector<std::string> command_line_;  // srun's own
+    SlurmOptions options_;                   // on it
     RankOrder default_order_;                // the administrator's
     HostList order_list_;                    // the nodes that the user's order names; empty if none
     bool tried_secret_ = false;              // has drawn the secret, or failed to

@@ -68,28 +68,51 @@ std::string_view usual_name(std::string_view name) {
 
 struct KnownOption {
     std::string_view name;
-    char letter;  // '\0' if it has none
     Takes takes;
 };
 
-std::vector<KnownOption> options_of(SlurmCommand command) {
-    const Commands other = command == SlurmCommand::srun ? Commands::sbatch : Commands::srun;
-    std::vector<KnownOption> options;
+bool has_options_of(const Group& group, SlurmCommand command) {
+    const Commands own = command == SlurmCommand::srun ? Commands::srun : Commands::sbatch;
+    return group.commands == Commands::both || group.commands == own;
+}
+
+// The option whose name begins at `at` in the group's text.
+KnownOption option_at(const Group& group, std::size_t at) {
+    std::string_view rest = group.options.substr(at);
+    std::string_view word = cut_until(rest, ' ');
+    return {cut_until(word, ':'), group.takes};
+}
+
+// Searches the texts, because splitting them takes longer than finding the few options of a line.
+std::vector<KnownOption> options_with_prefix(SlurmCommand command, std::string_view prefix) {
+    std::vector<KnownOption> found;
     for (const Group& group : groups) {
-        if (group.commands == other) continue;
-        for (std::string_view rest = group.options; !rest.empty();) {
-            std::string_view option = cut_until(rest, ' ');
-            const std::string_view name = cut_until(option, ':');
-            options.push_back({name, option.empty() ? '\0' : option.front(), group.takes});
+        if (!has_options_of(group, command)) continue;
+        const std::string_view text = group.options;
+        for (std::size_t at = text.find(prefix); at < text.size(); at = text.find(prefix, at + 1)) {
+            if (at > 0 && text[at - 1] != ' ') continue;
+            const KnownOption option = option_at(group, at);
+            if (option.name.starts_with(prefix)) found.push_back(option);
         }
     }
-    return options;
+    return found;
+}
+
+std::optional<KnownOption> option_with_letter(SlurmCommand command, char letter) {
+    const std::array end_of_name{':', letter};
+    for (const Group& group : groups) {
+        if (!has_options_of(group, command)) continue;
+        const std::size_t end = group.options.find({end_of_name.data(), end_of_name.size()});
+        if (end == std::string_view::npos) continue;
+        return option_at(group, group.options.rfind(' ', end) + 1);
+    }
+    return std::nullopt;
 }
 
 class Parser {
   public:
     Parser(std::span<const std::string> words, SlurmCommand command)
-        : words_(words), known_(options_of(command)) {}
+        : words_(words), command_(command) {}
 
     SlurmLine parse() && {
         while (at_ < words_.size() && is_option(words_[at_])) {
@@ -128,30 +151,26 @@ class Parser {
 
     // The option of this name, or the only one that begins with it. If several do, the one whose
     // name begins all the others wins, as those are pyxis's or of a later release.
-    const KnownOption* find(std::string_view name) const {
-        const KnownOption* shortest = nullptr;
-        for (const KnownOption& option : known_) {
-            if (!option.name.starts_with(name)) continue;
-            const bool is_shorter =
-                shortest == nullptr || option.name.size() < shortest->name.size();
-            if (is_shorter) shortest = &option;
-        }
+    std::optional<KnownOption> find(std::string_view name) const {
+        const auto size = [](const KnownOption& option) { return option.name.size(); };
+        const std::vector<KnownOption> found = options_with_prefix(command_, name);
+        const auto shortest = std::ranges::min_element(found, {}, size);
+        if (shortest == found.end()) return std::nullopt;
         const auto is_another = [&](const KnownOption& option) {
-            return option.name.starts_with(name) && !option.name.starts_with(shortest->name) &&
+            return !option.name.starts_with(shortest->name) &&
                    usual_name(option.name) != usual_name(shortest->name);
         };
-        const bool is_ambiguous = shortest != nullptr && shortest->name != name &&
-                                  std::ranges::any_of(known_, is_another);
-        return is_ambiguous ? nullptr : shortest;
+        const bool is_ambiguous = shortest->name != name && std::ranges::any_of(found, is_another);
+        return is_ambiguous ? std::nullopt : std::optional(*shortest);
     }
 
     void parse_name(std::string_view word) {
         std::string_view value = word.substr(2);
         const bool has_equals = value.find('=') != std::string_view::npos;
         const std::string_view name = cut_until(value, '=');
-        const KnownOption* const option = find(name);
-        if (option == nullptr && !has_equals) return add_unknown(word, name);
-        if (option == nullptr) return add_option(word, name, value, Kind::unknown);
+        const auto option = find(name);
+        if (!option && !has_equals) return add_unknown(word, name);
+        if (!option) return add_option(word, name, value, Kind::unknown);
         if (!has_equals && option->takes == Takes::value) return add_with_next(word, option->name);
         add_option(word, option->name, value);
     }
@@ -159,10 +178,9 @@ class Parser {
     // Letters without a value may precede others: "-luN2".
     void parse_letters(std::string_view word) {
         for (std::size_t i = 1; i < word.size(); ++i) {
-            const auto option = std::ranges::find(known_, word[i], &KnownOption::letter);
+            const auto option = option_with_letter(command_, word[i]);
             const std::string_view rest = word.substr(i + 1);
-            if (option == known_.end())
-                return add_option(word, word.substr(i, 1), rest, Kind::unknown);
+            if (!option) return add_option(word, word.substr(i, 1), rest, Kind::unknown);
             if (option->takes == Takes::no_value) {
                 add_option(word, option->name, "");
                 continue;
@@ -175,7 +193,7 @@ class Parser {
     }
 
     std::span<const std::string> words_;
-    std::vector<KnownOption> known_;
+    SlurmCommand command_;
     std::vector<SlurmOption> options_;
     std::size_t at_ = 1;
 };
@@ -229,8 +247,8 @@ std::optional<std::string_view> nearest_slurm_option(std::string_view name, Slur
     // Misspelt names usually have the right first letter. Without this condition, other plugins'
     // options would often be similar to one of Slurm's many options.
     std::vector<std::string_view> names;
-    for (const KnownOption& option : options_of(command)) {
-        if (option.name.substr(0, 1) == name.substr(0, 1)) names.push_back(option.name);
+    for (const KnownOption& option : options_with_prefix(command, name.substr(0, 1))) {
+        names.push_back(option.name);
     }
     return nearest_word(name, names);
 }
