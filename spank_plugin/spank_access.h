@@ -52,6 +52,9 @@ class StepVariables : public Environment {
     void unset(const std::string& name) override;
     std::vector<std::string> names() const override;
 
+    // All variables. For a reader of many: each get() goes through the environment anew.
+    EnvironmentCopy copy() const;
+
   private:
     char** environment() const;  // ends with a null pointer; itself null if Slurm does not have it
 

@@ -50,8 +50,8 @@ class SrunSide {
   public:
     // Called before any option is read. In a task whose mode hid Slurm by another SLURM_JOB_NAME,
     // restores the job's name for srun, which reads that variable with the options and sets it
-    // again for each component. Also moves a SPEC inherited from the allocation to SLURM_DISTGPU, so
-    // that the option's callback gets only that of the command line.
+    // again for each component. Also moves a SPEC inherited from the allocation to SLURM_DISTGPU,
+    // so that the option's callback gets only that of the command line.
     Outcome on_init();
 
     // Called when all options are read, once per component of a heterogeneous step. Precedence:

@@ -98,10 +98,9 @@ std::optional<Error> tasks_mismatch(const StepLayout& layout, const NodeIdentity
 }
 
 // For a layout that srun derived. A wrong one is wrong about a number of tasks, or about the names.
-std::optional<Error> derived_mismatch(spank_t spank, const StepLayout& layout,
+std::optional<Error> derived_mismatch(const Environment& variables, const StepLayout& layout,
                                       const NodeIdentity& identity) {
-    const auto hosts =
-        HostList::parse(StepVariables(spank).text("SLURM_STEP_NODELIST"), identity.size.nodes);
+    const auto hosts = HostList::parse(variables.text("SLURM_STEP_NODELIST"), identity.size.nodes);
     auto error = tasks_mismatch(layout, identity);
     if (!error && (!hosts || *hosts != layout.hosts())) {
         error = Error{"node list", "not that of the step", ""};
@@ -117,36 +116,36 @@ std::optional<Error> mismatch(const StepLayout& layout, const NodeIdentity& iden
 
 // `answer`: that of query_layout_if_needed(). Moves the layout out of `sent`. Errors: the answer's;
 // the layout is not that of the tasks that Slurm started.
-Result<StepLayout> find_layout(spank_t spank, const NodeIdentity& identity, SentStep& sent,
-                               std::optional<Result<StepLayout>> answer) {
+Result<StepLayout> find_layout(const Environment& variables, const NodeIdentity& identity,
+                               SentStep& sent, std::optional<Result<StepLayout>> answer) {
     const bool is_derived = sent.derived && !answer;
     if (answer || sent.layout) {
         auto layout = answer ? *std::move(answer) : Result<StepLayout>(*std::move(sent.layout));
         if (!layout) return layout;
-        auto error =
-            is_derived ? derived_mismatch(spank, *layout, identity) : mismatch(*layout, identity);
+        auto error = is_derived ? derived_mismatch(variables, *layout, identity)
+                                : mismatch(*layout, identity);
         if (error) return *std::move(error);
         return layout;
     }
-    auto derived = derive_layout(StepVariables(spank), identity.size, topology_order);
+    auto derived = derive_layout(variables, identity.size, topology_order);
     if (!derived || !*derived || mismatch(**derived, identity)) {
         return contradicting_variables_error(identity);
     }
     return **std::move(derived);
 }
 
-Step step_of(spank_t spank, const NodeIdentity& identity, const Request& request,
-             const PlugstackArguments& arguments, StepLayout layout, const SentStep& sent) {
-    Step step = collect_step(StepVariables(spank), std::move(layout));
+Step step_of(spank_t spank, const Environment& variables, const NodeIdentity& identity,
+             const Request& request, const PlugstackArguments& arguments, StepLayout layout,
+             const SentStep& sent) {
+    Step step = collect_step(variables, std::move(layout));
     const HostList& hosts = step.layout.hosts();
     RendezvousFacts& rendezvous = step.rendezvous;
     // SLURM_JOB_ID is the leader's in every component of a heterogeneous job.
-    const auto leader =
-        identity.heterogeneous ? StepVariables(spank).number("SLURM_JOB_ID") : std::nullopt;
+    const auto leader = identity.heterogeneous ? variables.number("SLURM_JOB_ID") : std::nullopt;
     // S_SLURM_RESTART_COUNT is 0 in a step of a requeued job (22.05); the batch script's variable,
     // which srun passes on, is correct.
     rendezvous.step = {leader.value_or(identity.job), identity.step,
-                       StepVariables(spank).number("SLURM_RESTART_COUNT").value_or(0)};
+                       variables.number("SLURM_RESTART_COUNT").value_or(0)};
     // A heterogeneous step has the union of its components' ports, and some of those may not be
     // reserved on rank 0's node.
     if (identity.heterogeneous) rendezvous.reserved_ports.reset();
@@ -292,8 +291,9 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
                                                         Request request, std::string spec,
                                                         const PlugstackArguments& arguments,
                                                         std::optional<Result<StepLayout>> answer) {
+    EnvironmentCopy variables = StepVariables(spank).copy();
     SentStep sent;
-    if (const auto text = StepVariables(spank).get(sent_step_variable)) {
+    if (const auto text = variables.get(sent_step_variable)) {
         // srun describes only one component of a heterogeneous step, possibly not this one.
         const StepSize size = identity.heterogeneous ? StepSize{} : identity.size;
         auto decoded = decode(*text, {identity.job, identity.step, size});
@@ -305,11 +305,11 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
         return tl::unexpected(Failure{{"step", "refused by srun", ""}, known_to_all});
     }
     // Unlike the rest of what srun sends, this variable reaches every component.
-    sent.cpu_bind = sent.cpu_bind || StepVariables(spank).get(cpu_bind_variable);
+    sent.cpu_bind = sent.cpu_bind || variables.get(cpu_bind_variable);
     const bool printed_by_srun = sent.layout.has_value();
-    auto layout = find_layout(spank, identity, sent, std::move(answer));
+    auto layout = find_layout(variables, identity, sent, std::move(answer));
     if (!layout) return tl::unexpected(Failure{layout.error()});
-    Step step = step_of(spank, identity, request, arguments, *std::move(layout), sent);
+    Step step = step_of(spank, variables, identity, request, arguments, *std::move(layout), sent);
     std::string address = own_address(identity, step);
     std::vector<ComponentOffset> offsets{ComponentOffset{}};
     if (identity.heterogeneous) {
@@ -323,9 +323,9 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
                        .printed_by_srun = printed_by_srun,
                        .own_address = std::move(address),
                        .offsets = std::move(offsets),
-                       .srun = read_srun_address(StepVariables(spank)),
+                       .srun = read_srun_address(variables),
                        .command = command_path(arguments),
-                       .launch = read_launch_variables(StepVariables(spank))};
+                       .launch = std::move(variables)};
 }
 
 void StepBinding::open_topology_outside_jail(const PlugstackArguments& arguments) {
@@ -335,7 +335,7 @@ void StepBinding::open_topology_outside_jail(const PlugstackArguments& arguments
     outside_jail_->open_file = opened_.fd();
 }
 
-std::vector<Error> StepBinding::read_node(spank_t spank, const Request& request,
+std::vector<Error> StepBinding::read_node(const Environment& launch, const Request& request,
                                           const PlugstackArguments& arguments, std::size_t tasks,
                                           const std::string& address) {
     shared_.create(tasks);
@@ -345,7 +345,7 @@ std::vector<Error> StepBinding::read_node(spank_t spank, const Request& request,
         .remedy = "remove it from that line of /etc/hosts, or set NodeAddr in slurm.conf"};
     if (needs_topology(request)) {
         source.topology = outside_jail_ ? *outside_jail_ : topology_source(arguments);
-        gpus_.read_step(StepVariables(spank), gpu_numbering());
+        gpus_.read_step(launch, gpu_numbering());
     }
     node_ = find_own_node(source);
     if (!node_.ignored_topology_file.empty()) {

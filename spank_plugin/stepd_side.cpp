@@ -225,8 +225,8 @@ Outcome StepdSide::on_user_init(spank_t spank) {
     // Without other nodes, no one has to reach this one.
     const std::string address =
         enabled_step_->step.layout.node_count() > 1 ? enabled_step_->own_address : std::string();
-    for (Error& warning :
-         binding_.read_node(spank, enabled_step_->request, arguments_, tasks.size(), address)) {
+    for (Error& warning : binding_.read_node(enabled_step_->launch, enabled_step_->request,
+                                             arguments_, tasks.size(), address)) {
         warnings_.push_back(std::move(warning));
     }
     // Every node writes them to slurmd's log; the node that runs the first task also prints them to

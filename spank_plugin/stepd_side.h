@@ -81,7 +81,7 @@ struct EnabledStep {
     std::vector<ComponentOffset> offsets;
     std::optional<SrunAddress> srun;  // nullopt if it does not listen
     std::string command;              // path of distgpu on this node
-    EnvironmentCopy launch;           // variables that a container may replace
+    EnvironmentCopy launch;           // the step's variables, which a container may replace
     FileRoot root{};                  // outside any container, as init_post_opt sees it
     bool in_jail = false;             // that is not the node's
 };
@@ -107,9 +107,9 @@ class StepBinding {
     // file with the node's topology outside it. That of the jail may be another node's.
     void open_topology_outside_jail(const PlugstackArguments& arguments);
 
-    // In user_init. `request` includes the administrator's defaults. Returns the problems because
-    // of which the step stays as Slurm binds it.
-    std::vector<Error> read_node(spank_t spank, const Request& request,
+    // In user_init. `launch`: the step's variables. `request` includes the administrator's
+    // defaults. Returns the problems because of which the step stays as Slurm binds it.
+    std::vector<Error> read_node(const Environment& launch, const Request& request,
                                  const PlugstackArguments& arguments, std::size_t tasks,
                                  const std::string& address);
 

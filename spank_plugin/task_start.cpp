@@ -156,10 +156,7 @@ HostAccess open_host_access(spank_t spank) {
     HostAccess host{.helper = HostHelper::start(user)};
     std::array<char, PATH_MAX> folder{};
     if (getcwd(folder.data(), folder.size()) != nullptr) host.folder = folder.data();
-    const StepVariables step(spank);
-    for (const std::string& name : step.names()) {
-        if (const auto value = step.get(name)) host.variables.set(name, *value);
-    }
+    host.variables = StepVariables(spank).copy();
     // In a batch job's steps the inherited value is the batch host's.
     host.variables.set("SLURMD_NODENAME", node_name());
     return host;

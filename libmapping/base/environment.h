@@ -51,14 +51,16 @@ class EnvironmentCopy : public Environment {
     // Parses NUL-terminated NAME=VALUE entries, as in /proc/PID/environ. If a name occurs twice,
     // the first one counts, as for getenv(3).
     static EnvironmentCopy from_block(std::string_view block) {
-        Variables variables;
-        while (!block.empty()) {
-            std::string_view value = cut_until(block, '\0');
-            const bool is_variable = value.find('=') != std::string_view::npos;
-            const std::string_view name = cut_until(value, '=');
-            if (is_variable && !name.empty()) variables.emplace(name, value);
-        }
-        return EnvironmentCopy(std::move(variables));
+        EnvironmentCopy copy;
+        while (!block.empty()) copy.add_entry(cut_until(block, '\0'));
+        return copy;
+    }
+
+    // Adds a NAME=VALUE entry, unless there is one of this name. Ignores any other text.
+    void add_entry(std::string_view entry) {
+        const std::size_t equals = entry.find('=');
+        if (equals == 0 || equals == std::string_view::npos) return;
+        variables_.emplace(entry.substr(0, equals), entry.substr(equals + 1));
     }
 
     std::optional<std::string> get(const std::string& name) const override {

@@ -83,35 +83,21 @@ bool is_network_setting(std::string_view name) {
     return name.starts_with("NCCL_") || name.starts_with("GLOO_") || name.starts_with("UCX_");
 }
 
-EnvironmentCopy read_launch_variables(const Environment& step) {
-    const std::vector<std::string> gpus = step_gpu_variables(step);
-    EnvironmentCopy launch;
-    for (const std::string& name : step.names()) {
-        if (name != given_variable && !is_network_setting(name) && !is_user_settable(name) &&
-            !contains(step_identity_variables, name) && !contains(gpus, name)) {
-            continue;
-        }
-        if (const auto value = step.get(name)) launch.set(name, *value);
-    }
-    return launch;
-}
-
 std::vector<ContainerSetting> restore_launch_variables(Environment& task,
                                                        const EnvironmentCopy& launch) {
     std::vector<ContainerSetting> settings;
     // Only the task sees the effect of srun's own --gpus-per-task and --gpu-bind.
     const bool has_own_gpus = gpu_owner(task) == GpuOwner::task;
-    const std::vector<std::string> gpus =
-        has_own_gpus ? step_gpu_variables(launch) : std::vector<std::string>{};
+    const std::vector<std::string> gpus = step_gpu_variables(launch);
     for (const std::string& name : task.names()) {
-        if (contains(gpus, name)) continue;
+        const bool may_be_inherited = is_network_setting(name) || is_user_settable(name);
+        const bool is_gpu = contains(gpus, name);
+        if (is_gpu && has_own_gpus) continue;
+        if (!may_be_inherited && !is_gpu && !contains(step_identity_variables, name)) continue;
         const auto value = task.get(name);
         // `preferred` takes precedence over a container's value; nullopt if the container's may
         // stay.
-        const bool may_be_inherited = is_network_setting(name) || is_user_settable(name);
-        const auto preferred = name == given_variable ? std::nullopt
-                               : may_be_inherited     ? exported(launch, name)
-                                                      : launch.get(name);
+        const auto preferred = may_be_inherited ? exported(launch, name) : launch.get(name);
         const auto other = preferred ? preferred : launch.get(name);
         if (!value || value == other) continue;
         if (is_network_setting(name)) settings.push_back({name, *value, !preferred});

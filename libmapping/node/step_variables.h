@@ -36,13 +36,6 @@ std::optional<Secret> draw_secret();
 // the outer step's secret, which no other user knows either. nullopt if there is none.
 std::optional<Secret> read_secret_variable(const Environment& environment);
 
-// A container overwrites a task's variables just before the program starts. Precedence for ranks,
-// rendezvous, OMP_NUM_THREADS and visible devices: the user's export (never for ranks), distgpu,
-// the container; for NCCL_*, GLOO_*, UCX_*: the user's export, the container, distgpu. Therefore
-// this reads, before there are tasks, which of them the user exported and what Slurm set for the
-// whole step.
-EnvironmentCopy read_launch_variables(const Environment& step);
-
 // NCCL_*, GLOO_*, UCX_*: a container's value may be better than distgpu's.
 bool is_network_setting(std::string_view name);
 
@@ -55,8 +48,12 @@ struct ContainerSetting {
     bool operator==(const ContainerSetting&) const = default;
 };
 
-// Restores in a task's environment what the user exported and what Slurm set for the whole step.
-// Returns the network settings that a container changed, by name.
+// A container overwrites a task's variables just before the program starts. Precedence for ranks,
+// rendezvous, OMP_NUM_THREADS and visible devices: the user's export (never for ranks), distgpu,
+// the container; for NCCL_*, GLOO_*, UCX_*: the user's export, the container, distgpu. Therefore
+// this restores in a task's environment what the user exported and what Slurm set for the whole
+// step. `launch`: the step's variables before there were tasks. Returns the network settings that a
+// container changed, by name.
 std::vector<ContainerSetting> restore_launch_variables(Environment& task,
                                                        const EnvironmentCopy& launch);
 

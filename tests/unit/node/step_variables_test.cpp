@@ -131,32 +131,48 @@ TEST(StepSecret, IsInAVariableOfTheTask) {
 using Variables = MapEnvironment::Variables;
 using Settings = std::vector<ContainerSetting>;
 
-EnvironmentCopy launched_with(const Variables& step) {
-    return read_launch_variables(MapEnvironment(step));
+// The variables of a task to which a container gives `value` in all of them that `step` has.
+Variables put_back(const Variables& step, const std::string& value) {
+    MapEnvironment task(step);
+    for (const auto& variable : step) task.set(variable.first, value);
+    restore_launch_variables(task, EnvironmentCopy(step));
+    return task.variables();
 }
 
-TEST(LaunchVariables, AreThoseThatAContainerMustNotDecide) {
-    const Variables step{{"OMP_NUM_THREADS", "4"},
+TEST(PutBack, RestoresOnlyWhatAContainerMustNotDecide) {
+    const Variables kept{{"OMP_NUM_THREADS", "4"},
                          {"NCCL_DEBUG", "INFO"},
                          {"CUDA_VISIBLE_DEVICES", "0,1"},
                          {"SLURM_STEP_GPUS", "2,3"},
                          {"SLURM_STEP_ID", "7"}};
-    Variables more = step;
-    more.insert({{"HOME", "/home/a"}, {"PATH", "/bin"}, {"SLURM_CPUS_ON_NODE", "8"}});
-    EXPECT_EQ(launched_with(more).variables(), step);
+    const Variables others{{"HOME", "/home/a"}, {"PATH", "/bin"}, {"SLURM_CPUS_ON_NODE", "8"}};
+    Variables step = kept;
+    step.insert(others.begin(), others.end());
+    Variables expected = kept;
+    for (const auto& variable : others) expected[variable.first] = "container";
+    EXPECT_EQ(put_back(step, "container"), expected);
     // What a task sees is decided later where Slurm binds GPUs to tasks.
-    EXPECT_EQ(launched_with({{"CUDA_VISIBLE_DEVICES", "0,1"},
-                             {"SLURM_STEP_GPUS", "2,3"},
-                             {"SLURM_GPUS_PER_TASK", "1"}})
-                  .variables(),
-              Variables{});
+    const Variables bound{
+        {"CUDA_VISIBLE_DEVICES", "0,1"}, {"SLURM_STEP_GPUS", "2,3"}, {"SLURM_GPUS_PER_TASK", "1"}};
+    EXPECT_EQ(put_back(bound, "1"), (Variables{{"CUDA_VISIBLE_DEVICES", "1"},
+                                               {"SLURM_STEP_GPUS", "1"},
+                                               {"SLURM_GPUS_PER_TASK", "1"}}));
+    // Whether it does is in the task's environment or in the step's.
+    Variables unbound = bound;
+    unbound["SLURM_GPUS_PER_TASK"] = "";
+    EXPECT_EQ(put_back(unbound, ""), (Variables{{"CUDA_VISIBLE_DEVICES", "0,1"},
+                                                {"SLURM_STEP_GPUS", "2,3"},
+                                                {"SLURM_GPUS_PER_TASK", ""}}));
+    EXPECT_EQ(put_back(bound, ""), (Variables{{"CUDA_VISIBLE_DEVICES", ""},
+                                              {"SLURM_STEP_GPUS", ""},
+                                              {"SLURM_GPUS_PER_TASK", ""}}));
 }
 
 TEST(PutBack, GivesTheTaskWhatItsUserExportedAndWhatSlurmSet) {
-    const auto launch = launched_with({{"OMP_NUM_THREADS", "4"},
-                                       {"CUDA_VISIBLE_DEVICES", "0,1"},
-                                       {"SLURM_STEP_ID", "7"},
-                                       {"NCCL_ALGO", "Ring"}});
+    const EnvironmentCopy launch({{"OMP_NUM_THREADS", "4"},
+                                  {"CUDA_VISIBLE_DEVICES", "0,1"},
+                                  {"SLURM_STEP_ID", "7"},
+                                  {"NCCL_ALGO", "Ring"}});
     MapEnvironment task(Variables{{"OMP_NUM_THREADS", "1"},
                                   {"CUDA_VISIBLE_DEVICES", "0"},
                                   {"SLURM_STEP_ID", "0"},
@@ -172,7 +188,7 @@ TEST(PutBack, GivesTheTaskWhatItsUserExportedAndWhatSlurmSet) {
 
 // Of srun's own --gpus-per-task and --gpu-bind only the task's environment tells.
 TEST(PutBack, LeavesTheGpusThatSlurmBoundToTheTask) {
-    const auto launch = launched_with(
+    const EnvironmentCopy launch(
         {{"CUDA_VISIBLE_DEVICES", "0,1"}, {"SLURM_STEP_GPUS", "0,1"}, {"OMP_NUM_THREADS", "4"}});
     MapEnvironment task(Variables{{"CUDA_VISIBLE_DEVICES", "1"},
                                   {"SLURM_STEP_GPUS", "1"},
@@ -188,7 +204,7 @@ TEST(PutBack, LeavesWhatTheContainerAloneSets) {
     const Variables container{
         {"UCX_TLS", "tcp"}, {"GLOO_X", "1"}, {"OMP_NUM_THREADS", "1"}, {"XNCCL_DEBUG", "1"}};
     MapEnvironment task(container);
-    EXPECT_EQ(restore_launch_variables(task, launched_with({})),
+    EXPECT_EQ(restore_launch_variables(task, EnvironmentCopy()),
               (Settings{{"GLOO_X", "1", true}, {"UCX_TLS", "tcp", true}}));
     EXPECT_EQ(task.variables(), container);
 }
@@ -199,13 +215,13 @@ TEST(PutBack, TakesWhatAnOuterStepGaveForNobodysExport) {
                          {"OMP_NUM_THREADS", "8"},
                          {"NCCL_SOCKET_IFNAME", "=eth0"}};
     MapEnvironment plain(step);
-    EXPECT_EQ(restore_launch_variables(plain, launched_with(step)), Settings{});
+    EXPECT_EQ(restore_launch_variables(plain, EnvironmentCopy(step)), Settings{});
     EXPECT_EQ(plain.variables(), step);
     Variables container = step;
     container["OMP_NUM_THREADS"] = "1";
     container["NCCL_SOCKET_IFNAME"] = "eth9";
     MapEnvironment task(container);
-    EXPECT_EQ(restore_launch_variables(task, launched_with(step)),
+    EXPECT_EQ(restore_launch_variables(task, EnvironmentCopy(step)),
               (Settings{{"NCCL_SOCKET_IFNAME", "eth9", true}}));
     EXPECT_EQ(task.variables(), container);
 }
