@@ -93,7 +93,12 @@ std::string JsonProblem::message() const {
 }
 
 void JsonFields::refuse(std::string_view field, std::string_view reason) const {
-    if (!problem_) problem_ = JsonProblem{formatted("{}{}", prefix_, field), std::string(reason)};
+    if (!problem_) problem_ = JsonProblem{prefix().append(field), std::string(reason)};
+}
+
+std::string JsonFields::prefix() const {
+    if (parent_ == nullptr) return "";
+    return parent_->prefix() + field_ + (index_ ? formatted("[{}].", *index_) : ".");
 }
 
 bool JsonFields::has(const char* field) const {
@@ -147,6 +152,13 @@ std::size_t JsonFields::index(const char* field, std::size_t size) const {
     return index_of(value(field), field, size);
 }
 
+std::optional<std::uint32_t> JsonFields::optional_index(const char* field,
+                                                        std::uint32_t size) const {
+    const JsonValue index = value(field);
+    if (index.is_null()) return std::nullopt;
+    return static_cast<std::uint32_t>(index_of(index, field, size));
+}
+
 std::vector<std::uint32_t> JsonFields::indices(const char* field, std::size_t size) const {
     std::vector<std::uint32_t> values;
     for (const JsonValue item : list(field)) {
@@ -184,7 +196,7 @@ std::vector<JsonValue> JsonFields::list(const char* field) const {
 JsonFields JsonFields::object(const char* field) const {
     const JsonValue object = value(field);
     if (!object.json_->is_object()) refuse(field, "not an object");
-    return {*object.json_, formatted("{}{}.", prefix_, field), problem_};
+    return {*this, field, std::nullopt, *object.json_};
 }
 
 void JsonFields::for_each(const char* field,
@@ -192,9 +204,10 @@ void JsonFields::for_each(const char* field,
     std::size_t index = 0;
     for (const JsonValue item : list(field)) {
         if (problem_) return;
-        const std::string name = formatted("{}[{}]", field, index++);
-        if (!item.json_->is_object()) return refuse(name, "not an object");
-        read(JsonFields(*item.json_, formatted("{}{}.", prefix_, name), problem_));
+        if (!item.json_->is_object()) {
+            return refuse(formatted("{}[{}]", field, index), "not an object");
+        }
+        read(JsonFields(*this, field, index++, *item.json_));
     }
 }
 
@@ -208,7 +221,7 @@ std::optional<JsonProblem> read_json(std::string_view text,
     if (json.is_discarded()) return JsonProblem{"", "not JSON, or cut short"};
     if (!json.is_object()) return JsonProblem{"", "not a JSON object"};
     std::optional<JsonProblem> problem;
-    read(JsonFields(json, "", problem));
+    read(JsonFields(json, problem));
     return problem;
 }
 

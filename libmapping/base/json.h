@@ -117,10 +117,9 @@ struct JsonProblem {
 // returns the first problem, and its caller then drops everything that was read.
 class JsonFields {
   public:
-    // `prefix` names the object in problems: "gpus[3]."; "" for the whole text.
-    JsonFields(const nlohmann::json& object, std::string prefix,
-               std::optional<JsonProblem>& problem)
-        : object_(object), prefix_(std::move(prefix)), problem_(problem) {}
+    // The object that is the whole text.
+    JsonFields(const nlohmann::json& object, std::optional<JsonProblem>& problem)
+        : object_(object), problem_(problem) {}
 
     void refuse(std::string_view field, std::string_view reason) const;
 
@@ -132,6 +131,8 @@ class JsonFields {
     bool flag(const char* field) const;
     double number(const char* field) const;                        // finite, at least 0
     std::size_t index(const char* field, std::size_t size) const;  // 0 .. size - 1
+    // nullopt if null or missing
+    std::optional<std::uint32_t> optional_index(const char* field, std::uint32_t size) const;
     std::vector<std::uint32_t> indices(const char* field, std::size_t size) const;
     std::vector<double> numbers(const char* field) const;
     std::vector<std::string> texts(const char* field) const;
@@ -169,13 +170,26 @@ class JsonFields {
     }
 
   private:
+    // An object in `parent`: a field, or the item of this index in a field that is a list.
+    JsonFields(const JsonFields& parent, const char* field, std::optional<std::size_t> index,
+               const nlohmann::json& object)
+        : object_(object),
+          problem_(parent.problem_),
+          parent_(&parent),
+          field_(field),
+          index_(index) {}
+
+    std::string prefix() const;  // of its fields' names: "gpus[3]."; "" for the whole text
     JsonFields object(const char* field) const;
     std::uint64_t whole_number(const char* field, std::uint64_t max) const;
     std::size_t index_of(JsonValue value, const char* field, std::size_t size) const;
 
     const nlohmann::json& object_;
-    std::string prefix_;
     std::optional<JsonProblem>& problem_;
+    // The object's place, from which only a problem makes a text.
+    const JsonFields* parent_ = nullptr;
+    const char* field_ = nullptr;
+    std::optional<std::size_t> index_;
 };
 
 // Parses the text and calls read(fields) for its object. Returns the first problem, or nullopt if

@@ -25,7 +25,7 @@ Result<CpuSet> CpuSet::parse(std::string_view list) {
             return Error{formatted("CPU list {}", excerpt(list)), "not a list of CPUs",
                          "write it like 0-3,8"};
         }
-        set |= range(ends->first, ends->last);
+        for (std::uint32_t cpu = ends->first; cpu <= ends->last; ++cpu) set.add(cpu);
     }
     return set;
 }

@@ -90,13 +90,6 @@ double read_rate(const JsonFields& fields, const char* field, double limit) {
     return 0;
 }
 
-// 0 .. limit - 1
-std::optional<std::uint32_t> read_optional_number(const JsonFields& fields, const char* field,
-                                                  std::uint32_t limit) {
-    if (fields.value(field).is_null()) return std::nullopt;
-    return static_cast<std::uint32_t>(fields.index(field, limit));
-}
-
 template <class Choice>
 std::optional<Choice> read_optional_enum(const JsonFields& fields, const char* field,
                                          const EnumNames<Choice>& known) {
@@ -112,8 +105,9 @@ Value require(const JsonFields& fields, const char* field, const std::optional<V
     return value.value_or(Value{});
 }
 
+// 0 .. limit - 1
 std::uint32_t read_number(const JsonFields& fields, const char* field, std::uint32_t limit) {
-    return require(fields, field, read_optional_number(fields, field, limit));
+    return require(fields, field, fields.optional_index(field, limit));
 }
 
 // The index of the NUMA node with this id; the JSON refers to NUMA nodes by id.
@@ -126,7 +120,7 @@ std::uint32_t numa_index(const JsonFields& fields, std::uint32_t id,
 
 std::optional<std::uint32_t> read_numa_id(const JsonFields& fields,
                                           const std::vector<NumaNode>& numas) {
-    const auto id = read_optional_number(fields, "numa", id_limit);
+    const auto id = fields.optional_index("numa", id_limit);
     if (id) numa_index(fields, *id, numas);
     return id;
 }
@@ -139,7 +133,7 @@ Gpu read_gpu(const JsonFields& fields, std::size_t index, const std::vector<Numa
     gpu.vendor = require(fields, "vendor", read_optional_enum(fields, "vendor", vendors));
     gpu.model = read_line(fields, "model");
     gpu.uuid = read_optional_name(fields, "uuid");
-    gpu.minor = read_optional_number(fields, "minor", minor_limit);
+    gpu.minor = fields.optional_index("minor", minor_limit);
     gpu.numa = read_numa_id(fields, numas);
     gpu.cpus = read_cpus(fields, "cpus");
     fields.for_each("mig", [&](const JsonFields& instance) {
