@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <set>
 
 namespace distgpu {
 
@@ -98,23 +99,26 @@ std::optional<std::uint16_t> spare_port(const StepId& step, PortRange ports,
 
 std::uint16_t derived_port(const StepId& step, PortRange ports, std::uint32_t min_ports) {
     const std::uint32_t stride = ports_per_step(ports, min_ports);
-    std::vector<std::uint32_t> slots;
-    for (std::uint32_t first = ports.first; first + stride <= ports.last + 1U; first += stride) {
-        if (std::ranges::none_of(service_ports, [&](std::uint32_t port) {
-                return port >= first && port < first + stride;
-            })) {
-            slots.push_back(first);
-        }
+    const std::uint32_t all_slots = (ports.last + 1U - ports.first) / stride;
+    std::set<std::uint32_t> unused;
+    for (const std::uint32_t port : service_ports) {
+        const std::uint32_t slot = (port - ports.first) / stride;
+        if (port >= ports.first && slot < all_slots) unused.insert(slot);
     }
-    if (slots.empty()) return ports.first;
+    const std::uint64_t slots = all_slots - unused.size();
+    if (slots == 0) return ports.first;
     // Neighbouring jobs are the golden section of all slots apart, restarts a third: 181 and 97 of
     // the default range's 293, where jobs j and j+1 collide only for steps 181 (or 112) apart. The
     // step id is used unscaled, so that steps of one job are neighbours and never collide.
-    const std::uint64_t job_stride = coprime_from(slots.size() * 618 / 1000, slots.size());
-    const std::uint64_t restart_stride = coprime_from(slots.size() / 3, slots.size());
+    const std::uint64_t job_stride = coprime_from(slots * 618 / 1000, slots);
+    const std::uint64_t restart_stride = coprime_from(slots / 3, slots);
     const std::uint64_t hash =
         job_stride * step.job + step.step + restart_stride * step.restart_count;
-    return static_cast<std::uint16_t>(slots[hash % slots.size()]);
+    auto slot = static_cast<std::uint32_t>(hash % slots);
+    for (const std::uint32_t skipped : unused) {  // in ascending order
+        if (skipped <= slot) ++slot;
+    }
+    return static_cast<std::uint16_t>(ports.first + slot * stride);
 }
 
 std::string reachable_address(const Request& request, const RendezvousFacts& facts,
