@@ -68,7 +68,10 @@ std::string path_of(const PlotLine& line, double seconds, double top) {
     for (std::size_t i = 0; i < line.values.size(); ++i) {
         const auto& value = line.values[i];
         if (value) {
-            const double time = line.begin + (static_cast<double>(i) + 0.5) * line.interval;
+            // The middle of its interval, of which the last one ends with the step.
+            const double begin =
+                std::min(line.begin + static_cast<double>(i) * line.interval, seconds);
+            const double time = (begin + std::min(begin + line.interval, seconds)) / 2;
             path += formatted("{}{:.0f},{:.1f}", is_pen_down ? " " : "M", width * time / seconds,
                               height * (1 - std::min(*value / top, 1.0)));
             // A point alone is a line of no length, which round ends make visible.

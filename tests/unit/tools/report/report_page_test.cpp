@@ -69,6 +69,17 @@ TEST(ReportPage, DrawsValuesOverTime) {
     EXPECT_THAT(report_page(report), Not(HasSubstr("<figcaption>GPUs busy</figcaption>")));
 }
 
+// The third quarter of an hour has 200 s of a step of 2,000 s: its middle is at 1,900 s.
+TEST(ReportPage, EndsTheLinesWithTheStep) {
+    StepReport report = made_up_report(1, 1);
+    NodeReport& node = report.reports[0];
+    node.interval = 900;
+    node.seconds = 2000;
+    node.gpus[0].busy_series = {100, 100, 0, 0};
+    EXPECT_THAT(report_page(report),
+                HasSubstr("d=\"M225,0.0h0L225,0.0 675,0.0 950,100.0 1000,100.0\""));
+}
+
 TEST(ReportPage, PutsNodesOnOneClock) {
     StepReport report = made_up_report(2, 1);
     report.reports[0].seconds = 5400;
