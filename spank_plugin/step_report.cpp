@@ -7,7 +7,10 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 namespace distgpu {
@@ -35,6 +38,32 @@ void send_line(const UniqueFd& socket, std::string_view line) {
     static_cast<void>(send(socket.fd(), line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
+// Waits until the other end is closed, as it is at once if there is no sampler. Returns the process
+// that sent something over it, or 0.
+pid_t wait_for_close(const UniqueFd& socket, Deadline deadline) {
+    pid_t sender = 0;
+    std::array entry{pollfd{socket.fd(), POLLIN, 0}};
+    int ready = 0;
+    while ((ready = poll_until(entry, deadline)) > 0 || (ready < 0 && errno == EINTR)) {
+        if (ready < 0) continue;
+        std::array<char, 64> bytes{};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(ucred))> control{};
+        iovec part{bytes.data(), bytes.size()};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        if (recvmsg(socket.fd(), &message, MSG_DONTWAIT) <= 0) return sender;
+        const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+        if (header == nullptr || header->cmsg_type != SCM_CREDENTIALS) continue;
+        ucred credentials{};
+        std::memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+        sender = credentials.pid;
+    }
+    return sender;
+}
+
 }  // namespace
 
 bool has_report(const EnabledStep& enabled) {
@@ -46,6 +75,8 @@ void SamplerControl::open() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
     own_end_ = UniqueFd(ends[0]);
     sampler_end_ = UniqueFd(ends[1]);
+    constexpr int on = 1;  // with what the sampler sends, the kernel passes its process id
+    setsockopt(own_end_.fd(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 }
 
 void SamplerControl::close() {
@@ -64,10 +95,12 @@ void SamplerControl::finish() {
     if (!own_end_.is_open()) return;
     send_line(own_end_, all_ended_line);
     shutdown(own_end_.fd(), SHUT_WR);
-    // The other end closes when the sampler has ended, or has already if there is none.
-    std::array entry{pollfd{own_end_.fd(), POLLIN, 0}};
     const Deadline deadline = Clock::now() + patience;
-    while (poll_until(entry, deadline) < 0 && errno == EINTR) {
+    const pid_t sampler = wait_for_close(own_end_, deadline);
+    // Slurm sleeps a second if a process of the step is still there when it looks.
+    constexpr std::chrono::milliseconds pause{1};
+    while (sampler > 0 && kill(sampler, 0) == 0 && Clock::now() < deadline) {
+        std::this_thread::sleep_for(pause);
     }
     close();
 }

@@ -32,6 +32,7 @@ def variants(plugin: str, scratch: str, few: bool, before: str) -> dict[str, tup
         "used, discovering": (discovering, use),
         "used, bind=none": (saved, ["--distgpu=pytorch,bind=none"]),
         "used, signal": (saved, ["--distgpu=pytorch,signal"]),
+        "used, report": (saved, [f"--distgpu=pytorch,report={scratch}/%j.json"]),
         # Saved by slurmd when it started.
         "used, one line": (f"required {plugin}\n", use),
         "in a jail": (jail, []),
@@ -109,6 +110,7 @@ def main() -> None:
         "loaded, unused": "an empty plugin",
         "used, topology saved": "loaded, unused",
         "used, signal": "used, topology saved",
+        "used, report": "used, topology saved",
         "used, one line": "loaded, unused",
         "in a jail, used": "in a jail",
     }

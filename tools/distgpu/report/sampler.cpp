@@ -23,6 +23,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
@@ -78,6 +79,8 @@ class Sampler {
     }
 
     void run() {
+        // By which slurmstepd learns which process to wait for.
+        static_cast<void>(send(options_.control, "\n", 1, MSG_NOSIGNAL | MSG_DONTWAIT));
         auto next_sample = Clock::now();
         // Many nodes write to one file server.
         auto next_write = begin_ + options_.pause + options_.pause * (step_.index % 60) / 60;
