@@ -6,6 +6,7 @@
 #include "srun_side.h"
 #include "stepd_side.h"
 
+#include <array>
 #include <cstring>
 #include <span>
 #include <unistd.h>
@@ -77,11 +78,12 @@ int register_option(spank_t spank) {
     const spank_context_t context = spank_context();
     if (context != S_CTX_LOCAL && context != S_CTX_ALLOCATOR && context != S_CTX_REMOTE) return 0;
     // SPANK's interface takes pointers to non-const char although it copies the texts.
-    char name[] = "distgpu";
-    char placeholder[] = "MODE[,KEY[=VALUE]]...";
-    char usage[] = "launch distributed GPU training (--distgpu=help lists modes and keys)";
+    auto name = std::to_array("distgpu");
+    auto placeholder = std::to_array("MODE[,KEY[=VALUE]]...");
+    auto usage =
+        std::to_array("launch distributed GPU training (--distgpu=help lists modes and keys)");
     constexpr int has_argument = 1;
-    spank_option option{name, placeholder, usage, has_argument, 0, on_option};
+    spank_option option{name.data(), placeholder.data(), usage.data(), has_argument, 0, on_option};
     if (spank_option_register(spank, &option) != ESPANK_SUCCESS) {
         slurm_error(
             "distgpu: option --distgpu: could not be registered; is the plugin listed "

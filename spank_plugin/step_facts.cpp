@@ -315,6 +315,7 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
     if (identity.heterogeneous) {
         offsets = possible_offsets(step.layout, identity.component, node_name());
     }
+    auto srun = read_srun_address(variables);
     return EnabledStep{.spec = std::move(spec),
                        .request = std::move(request),
                        .identity = identity,
@@ -323,7 +324,7 @@ tl::expected<EnabledStep, Failure> collect_enabled_step(spank_t spank, const Nod
                        .printed_by_srun = printed_by_srun,
                        .own_address = std::move(address),
                        .offsets = std::move(offsets),
-                       .srun = read_srun_address(variables),
+                       .srun = std::move(srun),
                        .command = command_path(arguments),
                        .launch = std::move(variables)};
 }

@@ -152,7 +152,7 @@ class SamplerControl {
     // A task has ended; never waits. `rank`: the task's, unless a launcher in it has several.
     void tell_end(std::uint32_t task, int status, std::optional<GlobalRank> rank) const;
 
-    // All have ended: waits up to a second for the sampler's last write.
+    // All have ended: waits up to a second until the sampler has ended too.
     void finish();
 
   private:

@@ -36,7 +36,8 @@ struct StepSampler {
 
 // The line with which slurmstepd says over the control (tools/distgpu/report/sampler.h) that all
 // tasks of the node have ended; before it comes one of ended_task_line() for each: Slurm's number
-// of the task, its wait status, and its rank, unless a launcher in it has several.
+// of the task, its wait status, and its rank, unless a launcher in it has several. The program
+// sends one newline when it starts, with which the kernel passes its process id.
 inline constexpr std::string_view all_ended_line = "end\n";
 std::string ended_task_line(std::uint32_t task, int status, std::optional<std::uint32_t> rank);
 
