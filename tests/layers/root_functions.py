@@ -61,7 +61,8 @@ def name_of(demangled: str) -> str:
             name += character
         if character in ">)":
             depth -= 1
-    return re.sub(r"\[.*|::\{lambda.*", "", name).split(" ")[-1].strip()
+    name = re.sub(r"\[.*|::\{lambda.*", "", name).strip().removesuffix(" const")
+    return name.split(" ")[-1]
 
 
 def root_functions(plugin: pathlib.Path) -> list[str]:

@@ -64,7 +64,11 @@ void NodeRecord::fold_all() {
 
 void NodeRecord::add(double time, const RankProcess& process, const RankCounters& counters) {
     if (ranks_.size() == max_recorded_ranks && !ranks_.contains(process.rank)) return;
-    if (process.has_own_rank) forget_launcher_of(process);
+    if (process.has_own_rank) {
+        forget_launcher_of(process);
+    } else if (have_seen_ranks_of(process)) {
+        return;
+    }
     const auto [found, is_new] = ranks_.try_emplace(process.rank);
     Rank& rank = found->second;
     rank.has_own_rank = process.has_own_rank;
@@ -86,6 +90,14 @@ void NodeRecord::add(double time, const RankProcess& process, const RankCounters
     rank.report.program = process.program;
     rank.report.cpus = process.cpus;
     add_use(time, rank, counters);
+}
+
+// A launcher outlives its ranks.
+bool NodeRecord::have_seen_ranks_of(const RankProcess& launcher) const {
+    return std::ranges::any_of(ranks_, [&](const auto& each) {
+        const auto& [number, rank] = each;
+        return rank.has_own_rank && (rank.report.task == launcher.task || number == launcher.rank);
+    });
 }
 
 // Another launcher may have had the number of this rank.

@@ -74,6 +74,7 @@ class NodeRecord {
 
     std::size_t index_of(double time);
     void fold_all();
+    bool have_seen_ranks_of(const RankProcess& launcher) const;
     void forget_launcher_of(const RankProcess& process);
     void add_use(double time, Rank& rank, const RankCounters& counters);
     void add_gpu(double time, const GpuReading& reading);

@@ -102,6 +102,18 @@ TEST(NodeRecord, ForgetsALauncherWhenItsRanksAreSeen) {
     EXPECT_THAT(report.gpus.at(0).ranks, IsEmpty());
 }
 
+// Its task's number is that of no rank, of another one, or of one of another task.
+TEST(NodeRecord, IgnoresALauncherThatOutlivesItsRanks) {
+    NodeRecord record = empty_record();
+    record.add(0, {.rank = 1, .task = 0, .pid = 71}, {});
+    record.add(0, {.rank = 2, .task = 2, .pid = 72}, {});
+    const NodeReport before = record.report(5, false);
+    record.add(5, {.rank = 0, .task = 0, .has_own_rank = false, .pid = 61}, {});
+    record.add(5, {.rank = 1, .task = 1, .has_own_rank = false, .pid = 62}, {});
+    record.add(5, {.rank = 2, .task = 2, .has_own_rank = false, .pid = 63}, {});
+    EXPECT_EQ(record.report(5, false), before);
+}
+
 TEST(NodeRecord, EndsTheRanksOfATask) {
     NodeRecord record = empty_record();
     record.add(0, rank_3, {});
