@@ -109,7 +109,7 @@ int init(spank_t spank, std::span<char*> arguments) {
         case S_CTX_LOCAL:
             return guarded(name, [] { return use_plugin().srun.on_init(); });
         case S_CTX_ALLOCATOR:
-            return guarded(name, [] { return use_plugin().allocator.on_init(); });
+            return guarded(name, [] { return distgpu::AllocatorSide::on_init(); });
         case S_CTX_REMOTE:
             return guarded_in_stepd(name, [&] { return use_plugin().stepd.on_init(spank); });
         case S_CTX_SLURMD:

@@ -29,7 +29,7 @@ class AllocatorSide {
   public:
     // Answers `sbatch --distgpu=help` before sbatch reads its script, which may come from the
     // terminal.
-    Outcome on_init();
+    static Outcome on_init();
 
     // Called when all options are read, once per component of a heterogeneous job. Refuses a bad
     // SPEC here, before the job is submitted. Slurm itself passes on a SPEC of the command line;

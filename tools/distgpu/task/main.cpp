@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
     const auto pid = argc == 3 ? distgpu::whole_number(argv[1]) : std::nullopt;
     const auto task = argc == 3 ? distgpu::whole_number(argv[2]) : std::nullopt;
     if (!pid || !task) {
-        std::fputs("distgpu-task: started by srun --distgpu=MODE,signal alone\n", stderr);
+        static_cast<void>(
+            std::fputs("distgpu-task: started by srun --distgpu=MODE,signal alone\n", stderr));
         return EXIT_FAILURE;
     }
     distgpu::be_task_parent(static_cast<pid_t>(*pid), *task);
