@@ -125,11 +125,12 @@ bool ProcessTree::is_running(pid_t pid) const {
     return found != stats.end() && found->second.state == 'R';
 }
 
-ProcessTree read_process_tree() {
+ProcessTree read_process_tree(std::span<const pid_t> except) {
     ProcessTree tree;
     for_each_entry("/proc", [&](const fs::path& entry) {
         const auto pid = static_cast<pid_t>(whole_number(entry.filename().native()).value_or(0));
-        if (auto stat = pid > 0 ? read_stat(pid) : std::nullopt) {
+        if (pid <= 0 || std::ranges::binary_search(except, pid)) return true;
+        if (auto stat = read_stat(pid)) {
             tree.children.emplace(stat->parent, pid);
             tree.stats[pid] = *std::move(stat);
         }

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -47,7 +48,8 @@ struct ProcessTree {
     std::vector<pid_t> below(pid_t pid) const;
     bool is_running(pid_t pid) const;
 };
-ProcessTree read_process_tree();
+// But for those whose numbers are in `except`, ascending.
+ProcessTree read_process_tree(std::span<const pid_t> except = {});
 
 // What it has done, without `peer_bytes`; all zero if it has ended. `below`: its descendants.
 Work read_work(pid_t pid, const std::vector<pid_t>& below, const ProcessTree& tree);

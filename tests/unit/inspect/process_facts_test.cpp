@@ -205,6 +205,15 @@ TEST(ReadWork, HasWhatTheProcessesBelowDid) {
 }
 
 // Pids that were read at different times.
+TEST(ProcessTree, LeavesProcessesOut) {
+    const Sleeper sleeper({});
+    const pid_t own = getpid();
+    const ProcessTree tree = read_process_tree(std::span(&own, 1));
+    EXPECT_FALSE(tree.stats.contains(own));
+    EXPECT_TRUE(tree.stats.contains(sleeper.pid()));
+    EXPECT_THAT(tree.below(own), UnorderedElementsAre(sleeper.pid()));
+}
+
 TEST(ProcessTree, HasEachProcessOnceBelowAnother) {
     ProcessTree tree;
     for (const auto& [parent, child] : {std::pair{7, 8}, {8, 9}, {9, 8}, {7, 3}}) {

@@ -6,7 +6,10 @@
 #include "inspect/ranks.h"
 #include "node/machine.h"
 
+#include <algorithm>
+#include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace distgpu {
 namespace {
@@ -50,10 +53,25 @@ std::uint32_t cpu_count(pid_t pid) {
     return read_affinity(pid, cpus) ? CpuSet::from_words(cpus).count() : 0;
 }
 
+// Those of the tree that belong to no task.
+void add_others(const std::vector<StepProcess>& tasks, const ProcessTree& tree,
+                std::vector<pid_t>& others) {
+    std::set<pid_t> own;
+    for (const StepProcess& task : tasks) {
+        own.insert(task.pid);
+        for (const pid_t pid : tree.below(task.pid)) own.insert(pid);
+    }
+    for (const auto& [pid, stat] : tree.stats) {
+        if (!own.contains(pid)) others.push_back(pid);
+    }
+    std::ranges::sort(others);
+}
+
 }  // namespace
 
-std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tasks) {
-    const ProcessTree tree = read_process_tree();
+RankSearch find_rank_processes(const std::vector<StepProcess>& tasks, std::vector<pid_t> others) {
+    const ProcessTree tree = read_process_tree(others);
+    add_others(tasks, tree, others);
     NodeSample sample = sample_processes("", tasks, "", tree);
     read_states(sample);
     std::vector<RankProcess> ranks;
@@ -68,7 +86,7 @@ std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tas
                          .cpus = cpu_count(process.pid),
                          .below = tree.below(process.pid)});
     }
-    return ranks;
+    return {std::move(ranks), std::move(others)};
 }
 
 std::optional<RankCounters> read_rank_counters(const RankProcess& rank) {

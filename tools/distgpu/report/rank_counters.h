@@ -24,8 +24,15 @@ struct RankProcess {
     bool operator==(const RankProcess&) const = default;
 };
 
-// The ranks of these tasks, as find_ranks() finds them. Reads every process of the node.
-std::vector<RankProcess> find_rank_processes(const std::vector<StepProcess>& tasks);
+// The ranks of these tasks, as find_ranks() finds them, and the other processes of the node,
+// ascending: none of them will be a rank's, until the kernel uses its number again. Reads every
+// process but those in `others`, which an earlier search has found.
+struct RankSearch {
+    std::vector<RankProcess> ranks;
+    std::vector<pid_t> others;
+};
+RankSearch find_rank_processes(const std::vector<StepProcess>& tasks,
+                               std::vector<pid_t> others = {});
 
 // Since the rank's process began.
 struct RankCounters {

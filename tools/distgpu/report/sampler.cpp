@@ -164,7 +164,10 @@ class Sampler {
             if (counters) record_.add(now(), rank, *counters);
             is_lost = is_lost || !counters;
         }
-        if (is_lost) round_ = 0;  // a launcher may start it anew
+        if (is_lost) {  // a launcher may start it anew, with any number
+            round_ = 0;
+            others_.clear();
+        }
         if (is_early || round_ % rounds_per_search == 1) add_exchanged();
         // A driver may take seconds when the first process opens a GPU.
         constexpr int patience = 4;
@@ -181,8 +184,13 @@ class Sampler {
             auto listed = list_step_processes(step_.node, step_.component, environment);
             is_listed_ = listed.has_value();
             tasks_ = listed ? *std::move(listed) : find_without_slurm(step_.component);
+            others_.clear();
         }
-        ranks_ = find_rank_processes(tasks_);
+        // A node has thousands of other processes, whose numbers are used again some day.
+        if (searches_++ % searches_per_number == 0) others_.clear();
+        auto found = find_rank_processes(tasks_, std::move(others_));
+        ranks_ = std::move(found.ranks);
+        others_ = std::move(found.others);
     }
 
     void add_exchanged() {
@@ -225,6 +233,7 @@ class Sampler {
     // Ranks start and restart in the first minute; later they are looked for once a minute.
     static constexpr std::chrono::seconds early{60};
     static constexpr std::uint32_t rounds_per_search = 12;
+    static constexpr std::uint32_t searches_per_number = 10;
 
     const SamplerOptions& options_;
     const StepSampler& step_;
@@ -236,6 +245,8 @@ class Sampler {
     std::vector<StepProcess> tasks_;
     bool is_listed_ = false;  // by Slurm
     std::vector<RankProcess> ranks_;
+    std::vector<pid_t> others_;  // processes of the node that are not the step's
+    std::uint32_t searches_ = 0;
     std::string ended_lines_;
     std::uint32_t round_ = 0;
     int silent_rounds_ = 0;  // in which the GPUs' reader still owed an answer
