@@ -24,13 +24,15 @@ struct RankProcess {
     bool operator==(const RankProcess&) const = default;
 };
 
-// The ranks of these tasks, as find_ranks() finds them, and the other processes of the node,
-// ascending: none of them will be a rank's, until the kernel uses its number again. Reads every
-// process but those in `others`, which an earlier search has found.
 struct RankSearch {
     std::vector<RankProcess> ranks;
+    // The node's processes that belong to none of the tasks, ascending. None will become a rank's,
+    // unless the kernel gives its number to a new process.
     std::vector<pid_t> others;
 };
+
+// Finds the ranks of these tasks, as find_ranks() does. Reads every process of the node except
+// `others`, which an earlier search has found.
 RankSearch find_rank_processes(const std::vector<StepProcess>& tasks,
                                std::vector<pid_t> others = {});
 
