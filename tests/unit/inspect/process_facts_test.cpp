@@ -204,7 +204,6 @@ TEST(ReadWork, HasWhatTheProcessesBelowDid) {
     for (const int end : done) close(end);
 }
 
-// Pids that were read at different times.
 TEST(ProcessTree, LeavesProcessesOut) {
     const Sleeper sleeper({});
     const pid_t own = getpid();
@@ -214,6 +213,7 @@ TEST(ProcessTree, LeavesProcessesOut) {
     EXPECT_THAT(tree.below(own), UnorderedElementsAre(sleeper.pid()));
 }
 
+// Pids that were read at different times.
 TEST(ProcessTree, HasEachProcessOnceBelowAnother) {
     ProcessTree tree;
     for (const auto& [parent, child] : {std::pair{7, 8}, {8, 9}, {9, 8}, {7, 3}}) {

@@ -92,11 +92,18 @@ void NodeRecord::add(double time, const RankProcess& process, const RankCounters
     add_use(time, rank, counters);
 }
 
+// Of a launcher and a rank with its own number: Slurm's number of the launcher's task may be that
+// of another task's rank.
+bool NodeRecord::has_task_or_number_of(const RankProcess& process, std::uint32_t number,
+                                       const Rank& rank) {
+    return rank.report.task == process.task || number == process.rank;
+}
+
 // A launcher outlives its ranks.
 bool NodeRecord::have_seen_ranks_of(const RankProcess& launcher) const {
     return std::ranges::any_of(ranks_, [&](const auto& each) {
         const auto& [number, rank] = each;
-        return rank.has_own_rank && (rank.report.task == launcher.task || number == launcher.rank);
+        return rank.has_own_rank && has_task_or_number_of(launcher, number, rank);
     });
 }
 
@@ -104,9 +111,7 @@ bool NodeRecord::have_seen_ranks_of(const RankProcess& launcher) const {
 void NodeRecord::forget_launcher_of(const RankProcess& process) {
     std::erase_if(ranks_, [&](const auto& each) {
         const auto& [number, rank] = each;
-        const bool is_launcher =
-            !rank.has_own_rank && (rank.report.task == process.task || number == process.rank);
-        if (!is_launcher) return false;
+        if (rank.has_own_rank || !has_task_or_number_of(process, number, rank)) return false;
         for (auto& [pci, gpu] : gpus_) gpu.ranks.erase(number);
         return true;
     });

@@ -74,6 +74,8 @@ class NodeRecord {
 
     std::size_t index_of(double time);
     void fold_all();
+    static bool has_task_or_number_of(const RankProcess& process, std::uint32_t number,
+                                      const Rank& rank);
     bool have_seen_ranks_of(const RankProcess& launcher) const;
     void forget_launcher_of(const RankProcess& process);
     void add_use(double time, Rank& rank, const RankCounters& counters);
