@@ -10,17 +10,20 @@ setup_file() {
     install -m 755 "$folder/terminal.py" "$SCRATCH"
 }
 
+# All four tasks have written what they had to.
+all_run() { (($(find "$SCRATCH" -name 'running.*' -size +0 | wc -l) == 4)); }
+
 @test "a job is suspended and goes on" {
     start srun -N2 -n4 -w 'node[01-02]' --distgpu=pytorch sh -c \
-        './show; echo $SLURM_JOB_ID >running; until [ -e go ]; do sleep 0.1; done'
-    appears "$SCRATCH/running"
-    on login scontrol suspend "$(<"$SCRATCH/running")"
+        './show; echo $SLURM_JOB_ID >running.$RANK; until [ -e go ]; do sleep 0.1; done'
+    until_so 20 all_run
+    on login scontrol suspend "$(<"$SCRATCH/running.0")"
     sleep 1
-    on login scontrol resume "$(<"$SCRATCH/running")"
+    on login scontrol resume "$(<"$SCRATCH/running.0")"
     injured
     touch "$SCRATCH/go"
     ended 10
-    rm "$SCRATCH"/{running,go}
+    rm "$SCRATCH"/{running.*,go}
     assert_ranks 4
     row 'job suspended for a second, and resumed' 'nothing'
 }
@@ -29,21 +32,21 @@ setup_file() {
 @test "a job is requeued" {
     local job
     printf '%s\n' '#!/bin/bash' '#SBATCH -N2 -n4 -w node[01-02] --requeue --open-mode=append -o requeued.out' \
-        'srun --distgpu=pytorch sh -c "./show; echo port \$MASTER_PORT; touch running
+        'srun --distgpu=pytorch sh -c "./show; echo port \$MASTER_PORT; echo >running.\$RANK
             until [ -e go ]; do sleep 0.1; done"' \
         >"$SCRATCH/job"
     job=$(submit sbatch --parsable --distgpu=pytorch job 2>/dev/null)
-    appears "$SCRATCH/running"
-    rm "$SCRATCH/running"
+    until_so 60 all_run
+    rm "$SCRATCH"/running.*
     on login scontrol requeue "$job"
     from=$EPOCHREALTIME
-    appears "$SCRATCH/running"
+    until_so 60 all_run
     touch "$SCRATCH/go"
     until_so 20 job_ended "$job"
     seconds=$(since "$from")
     [[ $(submit scontrol --oneliner show job "$job") == *' JobState=COMPLETED '*' Restarts=1 '* ]]
     output=$(<"$SCRATCH/requeued.out")
-    rm "$SCRATCH"/{running,go,requeued.out}
+    rm "$SCRATCH"/{running.*,go,requeued.out}
     [ "$(grep -cE '^[0-3]/4 ' <<<"$output")" -eq 8 ]
     # Four tasks each.
     [ "$(grep '^port ' <<<"$output" | sort | uniq -c | awk '{ print $1 }')" = "$(printf '%s\n' 4 4)" ]
