@@ -36,11 +36,11 @@ all_run() { (($(find "$SCRATCH" -name 'running.*' -size +0 | wc -l) == 4)); }
             until [ -e go ]; do sleep 0.1; done"' \
         >"$SCRATCH/job"
     job=$(submit sbatch --parsable --distgpu=pytorch job 2>/dev/null)
-    until_so 60 all_run
+    until_so 20 all_run
     rm "$SCRATCH"/running.*
     on login scontrol requeue "$job"
     from=$EPOCHREALTIME
-    until_so 60 all_run
+    until_so 20 all_run
     touch "$SCRATCH/go"
     until_so 20 job_ended "$job"
     seconds=$(since "$from")
