@@ -167,8 +167,8 @@ bool is_request(std::string_view value) {
 bool is_time(std::string_view value) {
     constexpr double first = 1.5e9;
     constexpr double last = 2e9;
-    const auto number = contains(value, ".") ? decimal(value) : std::nullopt;
-    return number && *number > first && *number < last;
+    const double seconds = contains(value, ".") ? decimal(value).value_or(0) : 0;
+    return seconds > first && seconds < last;
 }
 
 // The path in py-spy's "\"/tmp/x.lock\"", unless it is shortened; empty for other values.

@@ -55,7 +55,7 @@ void become_program(const std::string& command, const std::string& file) {
     reset_signals();
     drop_capabilities();
     setpriority(PRIO_PROCESS, 0, lowest_priority);
-    static_cast<void>(chdir("/"));
+    if (chdir("/") != 0) return;
     umask(others_may_read);
     const int null = open("/dev/null", O_RDWR);
     for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, standard);
