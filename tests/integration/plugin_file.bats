@@ -18,3 +18,9 @@ load cluster
     [[ $output == *libc.so.6* ]]
     run -1 grep -E 'slurm|stdc\+\+|libgcc|fmt|json' <<<"$output"
 }
+
+# bats test_tags=short
+@test "its code stays in memory for threads that outlast Slurm's use of it" {
+    run -0 readelf --wide --dynamic "$plugin"
+    [[ $output == *NODELETE* ]]
+}
