@@ -23,10 +23,11 @@ target_compile_options(
   distgpu_build_settings
   INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
             -Wold-style-cast -Wcast-qual -Wformat=2 -fvisibility=hidden -ffunction-sections
-            -fdata-sections
-            # Small code: what a launch runs is run once, so that reading it into memory takes longer
-            # than running it.
-            $<$<NOT:$<CONFIG:Debug>>:-Os>)
+            -fdata-sections)
+# Small code: what a launch runs is run once, so that reading it into memory takes longer than
+# running it. Not in the interface target, whose options come after those of tests/, which compiles
+# its own code without optimizing it.
+add_compile_options("$<$<NOT:$<CONFIG:Debug>>:-Os>")
 # Keep this checkout's path out of objects, unless a package's build does so with its own flags.
 if(NOT CMAKE_CXX_FLAGS MATCHES "prefix-map")
   target_compile_options(
