@@ -29,10 +29,11 @@ struct Plugin {
     std::uint32_t components = 0;  // of the step, whose options srun has read
 } plugin;
 
+// Never destroyed: the kernel frees the memory of a process that ends faster than destructors do,
+// and a thread of this plugin may still use it then.
 UsedPlugin& use_plugin() {
-    static UsedPlugin instance;
-    plugin.used = &instance;
-    return instance;
+    if (plugin.used == nullptr) plugin.used = new UsedPlugin;
+    return *plugin.used;
 }
 
 bool begins_with(const char* text, const char* beginning) {
