@@ -1,11 +1,14 @@
 """Times srun with and without the plugin, one round of all variants at a time.
 
-Runs inside the sandbox, so that only srun itself is timed. Each round runs every
-variant once, in an order drawn anew; a variant is compared with the bare run of
-its own round, so that a slow moment of the machine hits both.
+Runs inside the sandbox, so that only srun itself is timed. Each round runs the
+variants once, in an order drawn anew; a variant is compared with the bare run of
+its own round, so that a slow moment of the machine hits both. Those that only tell
+what an option costs are in every fourth round, because the slowest of them, and
+their processes that end later, disturb the rest.
 """
 
 import math
+import os
 import random
 import statistics
 import subprocess
@@ -15,6 +18,10 @@ from pathlib import Path
 
 BARE = "no plugin"
 PROGRAM = ["/bin/true"]
+OPTIONS = ("used, discovering", "used, bind=none", "used, signal", "used, report")
+
+# Of one variant, by round.
+Times = dict[int, float]
 
 
 def variants(plugin: str, scratch: str, few: bool, before: str) -> dict[str, tuple[str, list[str]]]:
@@ -51,8 +58,11 @@ def variants(plugin: str, scratch: str, few: bool, before: str) -> dict[str, tup
 def timed_run(command: list[str], hosts: list[Path], line: str, options: list[str]) -> float:
     for host in hosts:
         (host / "slurm" / "plugstack.conf").write_text(line)
+    # What a variant allocates moves what srun allocates later, to where it is read faster or slower
+    # by up to 0.5%. A variable of another length each time moves it in all of them.
+    moved = {**os.environ, "LAUNCH_TIMES": "x" * random.randrange(4096)}
     begin = time.perf_counter()
-    subprocess.run(command + options + PROGRAM, check=True)
+    subprocess.run(command + options + PROGRAM, check=True, env=moved)
     return (time.perf_counter() - begin) * 1e3
 
 
@@ -70,10 +80,14 @@ def median_interval(values: list[float]) -> tuple[float, float, float]:
     return ordered[low], statistics.median(ordered), ordered[high]
 
 
-def compare(times: dict[str, list[float]], pairs: dict[str, str]) -> None:
+def ratios_of(times: Times, base: Times) -> list[float]:
+    return [time / base[number] for number, time in times.items()]
+
+
+def compare(times: dict[str, Times], pairs: dict[str, str]) -> None:
     print("ratio of the two in one round: median (its 95% interval)")
     for name, base in pairs.items():
-        ratios = [value / other for value, other in zip(times[name], times[base])]
+        ratios = ratios_of(times[name], times[base])
         low, middle, high = median_interval(ratios)
         print(f"{name} / {base}: {middle:.4f} ({low:.4f}-{high:.4f})")
 
@@ -85,21 +99,21 @@ def main() -> None:
     hosts = [state / "login", *state.glob("node*")]
     command = ["srun", "--quiet", f"-N{nodes}", f"-n{nodes}"]
     cases = variants(plugin, scratch, few, before)
-    times: dict[str, list[float]] = {name: [] for name in cases}
+    times: dict[str, Times] = {name: {} for name in cases}
     order = list(cases)
     for line, options in cases.values():  # the first run of each loads files
         timed_run(command, hosts, line, options)
-    for _ in range(rounds):
+    for number in range(rounds):
         random.shuffle(order)
         for name in order:
-            times[name].append(timed_run(command, hosts, *cases[name]))
+            if name not in OPTIONS or number % 4 == 0:
+                times[name][number] = timed_run(command, hosts, *cases[name])
     print(
         f"{rounds} rounds of {' '.join(command + PROGRAM)}; milliseconds and ratios: median (quartiles)"
     )
     for name, values in times.items():
-        ratios = [value / bare for value, bare in zip(values, times[BARE])]
-        low, middle, high = quartiles(values)
-        ratio_low, ratio, ratio_high = quartiles(ratios)
+        low, middle, high = quartiles(list(values.values()))
+        ratio_low, ratio, ratio_high = quartiles(ratios_of(values, times[BARE]))
         print(
             f"{name:<20} {middle:6.2f} ({low:.2f}-{high:.2f})"
             f"  {ratio:.3f} ({ratio_low:.3f}-{ratio_high:.3f})"
