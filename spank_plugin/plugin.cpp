@@ -7,6 +7,7 @@
 #include "stepd_side.h"
 
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <unistd.h>
@@ -29,10 +30,18 @@ struct Plugin {
     std::uint32_t components = 0;  // of the step, whose options srun has read
 } plugin;
 
-// Never destroyed: the kernel frees the memory of a process that ends faster than destructors do,
-// and a thread of this plugin may still use it then.
+int finish_srun() {
+    return guarded("exit", [] { return plugin.used->srun.on_exit(); });
+}
+
+// Never destroyed, because the kernel frees the memory of a process that ends faster than
+// destructors do; but what srun has received is always reported, also if srun ends without calling
+// slurm_spank_exit().
 UsedPlugin& use_plugin() {
-    if (plugin.used == nullptr) plugin.used = new UsedPlugin;
+    if (plugin.used == nullptr) {
+        plugin.used = new UsedPlugin;
+        static_cast<void>(std::atexit([] { finish_srun(); }));
+    }
     return *plugin.used;
 }
 
@@ -174,7 +183,7 @@ int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
 
 int slurm_spank_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
     if (plugin.used == nullptr || spank_context() != S_CTX_LOCAL) return 0;
-    return guarded("exit", [] { return plugin.used->srun.on_exit(); });
+    return finish_srun();
 }
 
 int slurm_spank_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
