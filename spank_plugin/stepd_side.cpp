@@ -56,6 +56,11 @@ std::optional<Error> check_configured_address(const EnabledStep& enabled, const 
                  "in srun's slurm.conf, but not an address of that node", ask_remedy};
 }
 
+// Whether SPEC, not yet parsed, or the administrator may ask for a report.
+bool may_have_report(std::string_view spec, const PlugstackArguments& site) {
+    return site.report.has_value() || spec.find("report") != std::string_view::npos;
+}
+
 // Refuses keys that need all nodes of a step as a whole.
 std::optional<Error> refuse_for_components(const Request& request) {
     constexpr const char* problem = "not supported in a heterogeneous step";
@@ -113,9 +118,8 @@ Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::stri
     const bool is_off = arguments_.site_switch != SiteSwitch::on || unread_request_->spec == "off";
     if (is_off) return Outcome::ok;
     unread_request_->layout = query_layout_if_needed(spank, identity_);
-    // Also for a step without a report: in user_init, which knows that, it may be too late
-    // (is_contained_).
-    sampler_.open();
+    // In user_init, which reads the request, it may be too late (is_contained_).
+    if (may_have_report(unread_request_->spec, arguments_)) sampler_.open();
     return Outcome::ok;
 }
 
