@@ -160,8 +160,9 @@ said_of() { # FAULT
         clock) echo "node03: clock: 5 s ahead of that of rank 0's node; " ;;
         wrapper) echo "node03: NCCL, Gloo and UCX variables: NCCL_ALGO=Ring, but $others none; " ;;
         very-slow-link) echo "node03: network: $link; " ;;
-        # Where two packets in a row that ask for a connection are lost, there is none within 2 s.
-        lossy-link) echo 'node03: network: \(node03 receives [0-9.]* Mb/s from node02 over eth0 (10 Gb/s on node03, 10 Gb/s on node02)\|node03 connects to node02 over eth0 (10 Gb/s on node03, 10 Gb/s on node02)\|no connection between node03 and node02 over eth0: no answer within 2 s; .* or the link may be losing packets; \)' ;;
+        # Where two packets in a row that ask for a connection are lost, there is none within 2 s;
+        # where nothing arrives in one direction, that tells more than how slow the link is.
+        lossy-link) echo 'node03: network: \(node03 receives 0 Mb/s over eth0, where the other node receives [0-9.]* [GM]b/s; \|node03 receives [0-9.]* Mb/s from node02 over eth0 (10 Gb/s on node03, 10 Gb/s on node02)\|node03 connects to node02 over eth0 (10 Gb/s on node03, 10 Gb/s on node02)\|no connection between node03 and node02 over eth0: no answer within 2 s; .* or the link may be losing packets; \)' ;;
         no-large-packets) echo 'node03: network: node03 connects to node02 over eth0 (.*), but nothing arrives of what node02 then sends at full size; ' ;;
         wrong-name) echo 'on node03: no report within 10 s; ' ;;
         full-shm) echo 'node03: /dev/shm: only [0-9]* MiB are free; ' ;;

@@ -341,7 +341,7 @@ TEST(SlowLinks, AreToldWithBothNodesAndTheirInterfaces) {
               "what n2 then sends at full size");
     fault.median_rate = 1e9;
     EXPECT_EQ(told_of(fault),
-              "fatal: n2 sends 0 Mb/s over eth0, where the median node sends 8 Gb/s");
+              "fatal: n2 sends 0 Mb/s over eth0, where the other node sends 8 Gb/s");
 }
 
 TEST(VerdictInBrief, IsOneLineWhereAllIsWell) {

@@ -332,14 +332,15 @@ void add_network_findings(std::vector<Report>& reports, const std::vector<Networ
         }
         const char* const verb =
             fault.kind == NetworkFault::Kind::sends_slowly ? "sends" : "receives";
-        at_fault->findings.push_back(
-            fatal("network",
-                  formatted("{} {} {} over {}, where the median node {} {}", name, verb,
-                            rate_text(fault.rate), interface, verb, rate_text(fault.median_rate)),
-                  formatted("check its link with ethtool and its cable, or leave it out with "
-                            "--exclude={}",
-                            name),
-                  network_check.name));
+        const char* const other = layout.node_count() == 2 ? "other" : "median";
+        at_fault->findings.push_back(fatal(
+            "network",
+            formatted("{} {} {} over {}, where the {} node {} {}", name, verb,
+                      rate_text(fault.rate), interface, other, verb, rate_text(fault.median_rate)),
+            formatted("check its link with ethtool and its cable, or leave it out with "
+                      "--exclude={}",
+                      name),
+            network_check.name));
     }
 }
 
