@@ -2,7 +2,7 @@
 #include "base/format.h"
 #include "command_line.h"
 #include "output.h"
-#include "report/comparison.h"
+#include "report/compare_reports.h"
 #include "report/read_gpus.h"
 #include "report/report_csv.h"
 #include "report/report_files.h"

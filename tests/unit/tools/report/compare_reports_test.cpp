@@ -1,5 +1,5 @@
 // Two reports side by side.
-#include "report/comparison.h"
+#include "report/compare_reports.h"
 
 #include "tools/report/made_up_report.h"
 

@@ -1,4 +1,4 @@
-#include "report/comparison.h"
+#include "report/compare_reports.h"
 
 #include "base/format.h"
 #include "report/summary.h"
