@@ -35,13 +35,9 @@ int finish_srun() {
 }
 
 // Never destroyed, because the kernel frees the memory of a process that ends faster than
-// destructors do; but what srun has received is always reported, also if srun ends without calling
-// slurm_spank_exit().
+// destructors do.
 UsedPlugin& use_plugin() {
-    if (plugin.used == nullptr) {
-        plugin.used = new UsedPlugin;
-        static_cast<void>(std::atexit([] { finish_srun(); }));
-    }
+    if (plugin.used == nullptr) plugin.used = new UsedPlugin;
     return *plugin.used;
 }
 
@@ -178,7 +174,11 @@ int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
 
 int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
     if (plugin.used == nullptr && !is_in_program_arguments(spank)) return 0;
-    return guarded("local_user_init", [&] { return use_plugin().srun.on_local_user_init(spank); });
+    const int result =
+        guarded("local_user_init", [&] { return use_plugin().srun.on_local_user_init(spank); });
+    // What srun receives from now on is reported also if srun ends without slurm_spank_exit().
+    if (plugin.used != nullptr) static_cast<void>(std::atexit([] { finish_srun(); }));
+    return result;
 }
 
 int slurm_spank_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
