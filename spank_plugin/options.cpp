@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/io/files.h"
 #include "mapping/frameworks/framework.h"
 #include "mapping/request/request.h"
 #include "mapping/spec/misplaced_option.h"
@@ -10,8 +11,8 @@
 #include "srun_side.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
+#include <unistd.h>
 
 namespace distgpu {
 namespace {
@@ -22,8 +23,7 @@ namespace {
     const std::string help = formatted("{}\ndistgpu {}, a plugin for Slurm {}.{:02}\n", spec_help(),
                                        DISTGPU_VERSION, SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
                                        SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
-    const bool printed = std::fputs(help.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
-    std::exit(printed ? EXIT_SUCCESS : EXIT_FAILURE);
+    std::exit(write_all(STDOUT_FILENO, help) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
 // sbatch and salloc have the same SPANK context; only their names differ.

@@ -3,7 +3,6 @@
 #include "base/format.h"
 
 #include <charconv>
-#include <cmath>
 #include <system_error>
 
 namespace distgpu {
@@ -74,11 +73,6 @@ std::vector<std::string_view> comma_items(std::string_view list) {
         at = end + 1;
     }
     return items;
-}
-
-std::optional<double> decimal(std::string_view text) {
-    const auto value = parse_number<double>(text);
-    return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 std::optional<std::uint64_t> whole_number_64(std::string_view text) {

@@ -1,6 +1,8 @@
 // Splits and parses texts: words, lists, numbers, paths and host names.
 #pragma once
 
+#include "base/text.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -43,7 +45,7 @@ inline bool has_word(std::string_view list, std::string_view word) {
 // The names of an enumeration's values, in its order; empty for a value without a name.
 template <class Enumeration>
 struct EnumNames {
-    std::array<std::string_view, 8> names;
+    std::array<Text, 8> names;
 
     constexpr std::string_view name_of(Enumeration value) const {
         return names.at(static_cast<std::size_t>(value));

@@ -2,9 +2,9 @@
 
 #include "base/format.h"
 #include "base/io/files.h"
+#include "base/values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,21 +12,20 @@
 namespace distgpu {
 namespace {
 
-// The number at the start of `text`: 400 for "400 Gb/sec (4X NDR)"; nullopt for "-1" and "inf".
-template <class Number>
-std::optional<Number> leading_number(std::string_view text) {
-    if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
-    Number number{};
-    const auto [_, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{}) return std::nullopt;
-    return number;
+// 2.5 for "2.5 Gb/sec (1X SDR)", 400 for "400 Gb/sec (4X NDR)"; 0 for "-1", "inf" and "". The
+// kernel writes no other fraction (rate_show() in drivers/infiniband/core/sysfs.c, 6.12).
+double rate_in(std::string_view text) {
+    const std::size_t end = text.find_first_not_of("0123456789");
+    const auto whole = whole_number(text.substr(0, end));
+    const bool has_half = end != std::string_view::npos && text.substr(end).starts_with(".5");
+    return whole ? *whole + (has_half ? 0.5 : 0) : 0;
 }
 
 std::vector<HcaPort> verbs_ports(const std::string& device) {
     std::vector<HcaPort> ports;
     const std::string folder = device + "/ports";
     for (const std::string& name : files_in(folder)) {
-        const auto number = leading_number<std::uint8_t>(name);
+        const auto number = whole_number(name);
         if (!number) continue;
         const std::string port_folder = formatted("{}/{}/", folder, name);
         HcaPort& port = ports.emplace_back();
@@ -37,8 +36,7 @@ std::vector<HcaPort> verbs_ports(const std::string& device) {
         const auto link = read_trimmed(port_folder + "link_layer");  // EFA: "Unspecified"
         if (link == "InfiniBand") port.link = HcaPort::Link::infiniband;
         if (link == "Ethernet") port.link = HcaPort::Link::ethernet;
-        port.gbps =
-            leading_number<double>(read_trimmed(port_folder + "rate").value_or("")).value_or(0);
+        port.gbps = rate_in(read_trimmed(port_folder + "rate").value_or(""));
     }
     std::ranges::sort(ports, {}, &HcaPort::number);
     return ports;
@@ -54,8 +52,7 @@ std::vector<HcaPort> interface_port(const std::string& interface) {
     }
     if (read_trimmed(interface + "/type") == "1") port.link = HcaPort::Link::ethernet;
     // In Mb/s; -1 if the link is down.
-    const std::string speed = read_trimmed(interface + "/speed").value_or("");
-    port.gbps = leading_number<double>(speed).value_or(0) / 1000;
+    port.gbps = rate_in(read_trimmed(interface + "/speed").value_or("")) / 1000;
     return {port};
 }
 

@@ -156,7 +156,7 @@ std::string tables() {
         sections.append(*framework);
         for (const Variant& variant : framework->variants) {
             // Others have sections of their own.
-            if (variant.framework->mode.find(',') != std::string_view::npos) {
+            if (variant.framework->mode.view().find(',') != std::string_view::npos) {
                 sections.append(*variant.framework);
             }
         }

@@ -25,14 +25,6 @@ constexpr auto joined(const std::array<Row, Sizes>&... tables) {
     return all;
 }
 
-// A text as a template argument.
-template <std::size_t size>
-struct Literal {
-    // NOLINTNEXTLINE(modernize-avoid-c-arrays): the type of a string literal.
-    consteval Literal(const char (&literal)[size]) { std::copy_n(literal, size, text.begin()); }
-    std::array<char, size> text{};
-};
-
 // A value that is the same for every task.
 template <Literal literal>
 Value constant(const TaskContext& /*task*/) {
@@ -41,7 +33,7 @@ Value constant(const TaskContext& /*task*/) {
 
 // A list of texts.
 template <Literal... each>
-inline constexpr std::array<std::string_view, sizeof...(each)> words{each.text.data()...};
+inline constexpr std::array<Text, sizeof...(each)> words{each.text.data()...};
 
 // The value of a field of the task's context.
 template <auto field>

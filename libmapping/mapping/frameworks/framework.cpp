@@ -22,7 +22,8 @@ const Framework* find_framework(std::string_view name) {
 }
 
 std::string option_of(const Request& request) {
-    return formatted("--distgpu={}", request.mode.empty() ? request.framework->mode : request.mode);
+    return formatted("--distgpu={}",
+                     request.mode.empty() ? request.framework->mode.view() : request.mode);
 }
 
 namespace contract {

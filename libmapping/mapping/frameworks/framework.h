@@ -3,6 +3,7 @@
 // this folder. To add one: its record, its declaration below, its row in framework.cpp.
 #pragma once
 
+#include "base/text.h"
 #include "mapping/layout/hostlist.h"
 
 #include <string_view>
@@ -78,25 +79,25 @@ struct TaskContext {
 
 // One variable that a framework's tasks get.
 struct SetVariable {
-    std::string_view name;
-    std::string_view meaning;  // for documentation: a phrase without a full stop
+    Text name;
+    Text meaning;  // for documentation: a phrase without a full stop
     // nullopt: this task does not get the variable.
     std::optional<std::string> (*value)(const TaskContext&);
-    bool users_own = false;         // left alone if the user exported it
-    std::string_view older_name{};  // left alone, too, if the user exported this one; may be empty
+    bool users_own = false;  // left alone if the user exported it
+    Text older_name{};       // left alone, too, if the user exported this one; may be empty
 };
 
 // An inherited variable that must not reach the program.
 struct UnsetVariable {
-    std::string_view name;    // ends with '*' for every variable with that prefix
-    std::string_view reason;  // for documentation: what goes wrong otherwise
+    Literal<48> name;     // ends with '*' for every variable with that prefix
+    Literal<104> reason;  // for documentation: what goes wrong otherwise
 };
 
 // An option that distgpu adds for a program which reads its place in the step only from options.
 struct ProgramOption {
-    std::string_view name;      // as distgpu writes it: "--node-rank"
-    std::string_view synonyms;  // other names that the user may use, separated by blanks: "-r"
-    std::string_view meaning;   // for documentation: a phrase without a full stop
+    Text name;      // as distgpu writes it: "--node-rank"
+    Text synonyms;  // other names that the user may use, separated by blanks: "-r"
+    Text meaning;   // for documentation: a phrase without a full stop
     // nullopt: this node's program does not get it; empty: an option without a value.
     std::optional<std::string> (*value)(const TaskContext&);
     // Nodes have different values, so that the user, with one command line for all, cannot set it.
@@ -105,13 +106,13 @@ struct ProgramOption {
 
 // A secret token. Without it, everyone who can reach the ports of the service can run code in it.
 struct ServiceToken {
-    std::string_view variable;          // that holds the token
-    std::string_view mode_variable;     // set to "token" to make the service require the token
-    std::string_view address_variable;  // by which another step finds the service
+    Text variable;          // that holds the token
+    Text mode_variable;     // set to "token" to make the service require the token
+    Text address_variable;  // by which another step finds the service
     // A command that ends with status 2 if the companion is too old for tokens, and the warning
     // then.
-    std::span<const std::string_view> query;
-    std::string_view outdated_warning;
+    std::span<const Text> query;
+    Text outdated_warning;
 };
 
 // A program on every node that `distgpu exec` starts, with options, and ends.
@@ -120,42 +121,42 @@ struct Service {
     // The framework's program, which runs on every node with these options. The user's program then
     // runs only on rank 0's node, and the step ends with it. Empty: the user's program runs on
     // every node and gets the options.
-    std::span<const std::string_view> companion{};
-    std::string_view ready_text{};     // what the companion prints once it is ready
-    std::string_view folder_option{};  // the option for the step's folder, on rank 0's node
+    std::span<const Text> companion{};
+    Text ready_text{};     // what the companion prints once it is ready
+    Text folder_option{};  // the option for the step's folder, on rank 0's node
     // The variable that names the parent of the step's private folder on a node, which is removed
     // at the end. Without a companion the program gets the private folder in this variable, for its
     // temporary files.
-    std::string_view folder_variable{};
+    Text folder_variable{};
     std::size_t max_folder_length = 0;    // of its path in bytes, for the sockets in it
     const ServiceToken* token = nullptr;  // null if it supports none
     // Those of `options` with the host and port on which rank 0's node answers requests.
-    std::string_view host_option{};
-    std::string_view port_option{};
-    std::string_view health_path{};  // URL path that answers with status 200 once it is ready
+    Text host_option{};
+    Text port_option{};
+    Text health_path{};  // URL path that answers with status 200 once it is ready
 };
 
 // A key of SPEC with which the user chooses another contract of the same framework.
 struct Variant {
-    std::string_view key;  // as the user writes it: "per-node", "backend=gloo"
+    Text key;  // as the user writes it: "per-node", "backend=gloo"
     const Framework* framework;
 };
 
 struct Framework {
-    std::string_view mode;     // as in SPEC; of a variant, with its key
-    std::string_view summary;  // one line of help
-    std::span<const std::string_view> aliases{};
+    Text mode;     // as in SPEC; of a variant, with its key
+    Text summary;  // one line of help
+    std::span<const Text> aliases{};
     // Keys of SPEC that not every framework supports, including those of the variants.
-    std::span<const std::string_view> keys{};
+    std::span<const Text> keys{};
     std::span<const Variant> variants{};
     bool launcher_per_node = false;  // its own launcher runs once per node and starts the processes
     // The command lines of that launcher, the usual one first; empty: any program.
-    std::span<const std::string_view> launchers{};
+    std::span<const Text> launchers{};
     // The launcher's options, to compare with the step; null: they are not parsed.
     const LauncherOptions* launcher_options = nullptr;
     bool scripts_can_launch = false;  // a Python script may start the processes, too
     // Launchers that start ranks on all nodes; srun starts the tasks instead.
-    std::span<const std::string_view> replaced_launchers{};
+    std::span<const Text> replaced_launchers{};
     // What `distgpu exec` has to start; null if the variables are enough.
     const Service* service = nullptr;
     bool one_gpu_per_task = false;    // every task uses the GPU with the number of its local rank
@@ -166,8 +167,8 @@ struct Framework {
     bool port_per_task = false;       // every task listens on MASTER_PORT + its local rank
     // Why order= has no effect, if the ranks do not come from the contract's variables ("JAX takes
     // its ranks from SLURM_PROCID"), and what to do instead.
-    std::string_view fixed_ranks_reason{};
-    std::string_view order_remedy = "leave it out";
+    Text fixed_ranks_reason{};
+    Text order_remedy = "leave it out";
     bool names_all_nodes = false;  // a variable has the address of every node
     std::span<const SetVariable> sets{};
     std::span<const UnsetVariable> unsets{};

@@ -25,7 +25,7 @@ const LauncherOption* find_option(const LauncherOptions& launcher, std::string_v
         if (option.name == name || by_letter) return &option;
         const bool may_be_abbreviated =
             !is_flag && launcher.allows_abbreviations && name.size() >= min_length;
-        if (!may_be_abbreviated || !option.name.starts_with(name)) continue;
+        if (!may_be_abbreviated || !option.name.view().starts_with(name)) continue;
         if (found != nullptr) return nullptr;
         found = &option;
     }
@@ -46,7 +46,7 @@ GivenOption read_option(const LauncherOptions& launcher, std::span<const std::st
         (option != nullptr && option->meaning == OptionMeaning::one_node)) {
         return {option, word, ""};
     }
-    const std::size_t letter = option == nullptr ? 0 : option->letter.size();
+    const std::size_t letter = option == nullptr ? 0 : option->letter.view().size();
     GivenOption given{option, word, ""};
     if (equals != std::string::npos) {
         given.value = word.substr(equals + 1);
@@ -156,7 +156,7 @@ bool begins_with(const Command& command, std::string_view words) {
     return false;
 }
 
-using Launchers = std::span<const std::string_view> Framework::*;
+using Launchers = std::span<const Text> Framework::*;
 
 // The launcher that the command starts, as written in the record's `list`; empty if none of them.
 std::string_view find_launcher(const Command& command, const Framework& record, Launchers list) {
@@ -188,7 +188,8 @@ ListedLauncher find_record(const Command& command, Launchers list) {
 // For a launcher that starts ranks on all nodes, like srun.
 Mismatch replaced_launcher_mismatch(const Framework& mode, const ListedLauncher& found) {
     std::string remedy = formatted("leave {} and its options out", found.launcher);
-    if (mode.mode.substr(0, mode.mode.find(',')) != found.record->mode) {
+    std::string_view variant = mode.mode;
+    if (cut_until(variant, ',') != found.record->mode) {
         remedy += formatted(" (--distgpu={} gives the tasks what it would)", found.record->mode);
     }
     return {{std::string(found.launcher),

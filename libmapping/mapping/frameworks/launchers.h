@@ -29,11 +29,11 @@ enum class OptionMeaning {
 };
 
 struct LauncherOption {
-    std::string_view name;  // with dashes between its words, "--nnodes"
+    Literal<32> name;  // with dashes between its words, "--nnodes"
     OptionMeaning meaning;
     // What to write instead; empty: nothing, because the mode sets it in variables.
-    std::string_view replacement{};
-    std::string_view letter{};  // its short form, "-n"
+    Literal<64> replacement{};
+    Literal<4> letter{};  // its short form, "-n"
 };
 
 struct GivenOption {
@@ -54,7 +54,7 @@ struct GivenOptions {
 struct LauncherOptions {
     std::span<const LauncherOption> options;
     // Options without a value, separated by blanks. All others have one.
-    std::string_view flags;
+    Text flags;
     bool allows_abbreviations = true;  // as in Python's argparse
     bool reads_after_script = false;   // its options may also follow the script
     // Removes the options that another one overrides; null: there are none.

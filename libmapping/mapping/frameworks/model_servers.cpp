@@ -11,7 +11,7 @@ using namespace contract;
 // derives its own address from a route to 8.8.8.8 if VLLM_HOST_IP is not set.
 
 constexpr std::string_view data_parallel_size = "--data-parallel-size -dp";
-constexpr std::string_view executor = "--distributed-executor-backend";
+constexpr Text executor = "--distributed-executor-backend";
 
 template <Value (*get)(const TaskContext&)>
 Value on_several_nodes(const TaskContext& task) {

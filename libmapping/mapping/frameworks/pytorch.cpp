@@ -62,8 +62,7 @@ constexpr auto c10d_unsets =
 
 constexpr auto launchers =
     words<"torchrun", "python -m torch.distributed.run", "python -m torch.distributed.launch">;
-constexpr std::string_view flags =
-    "--standalone -m --module --no-python --run-path --use-env -h --help";
+constexpr Text flags = "--standalone -m --module --no-python --run-path --use-env -h --help";
 
 constexpr auto common_options = std::to_array<LauncherOption>({
     {"--standalone", OptionMeaning::one_node},

@@ -121,8 +121,7 @@ std::optional<Error> refuse_service(const StepView& step) {
     return refuse_per_node_option(step, program.words);
 }
 
-std::optional<Error> refuse_uneven_sizes(const StepView& step,
-                                         std::span<const std::string_view> sizes) {
+std::optional<Error> refuse_uneven_sizes(const StepView& step, std::span<const Text> sizes) {
     constexpr std::uint32_t max_size = 1U << 20U;
     const auto program = started_program(step.facts.program).words;
     const std::uint32_t nodes = step.layout.node_count();

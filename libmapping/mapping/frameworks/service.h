@@ -75,8 +75,7 @@ std::optional<Error> refuse_service(const StepView& step);
 // Refuses sizes of a model's parallel layout whose product is not a multiple of the step's nodes.
 // `sizes`: the names of each option, separated by blanks, the usual one first. Sizes that are not
 // given are 1; if none is given, no step is refused.
-std::optional<Error> refuse_uneven_sizes(const StepView& step,
-                                         std::span<const std::string_view> sizes);
+std::optional<Error> refuse_uneven_sizes(const StepView& step, std::span<const Text> sizes);
 
 }  // namespace contract
 

@@ -18,13 +18,13 @@ constexpr int max_nesting = 8;
 // A program that starts the command after its own arguments. Options that are in neither list have
 // no value, or have it after '='. Lists are separated by blanks.
 struct Wrapper {
-    std::string_view names;
-    std::string_view letters{};      // of short options with a value
-    std::string_view options{};      // long options with a value
-    std::string_view subcommands{};  // one of which comes first; empty if it has none
-    std::size_t operands = 0;        // before the command: a duration, an image, a host
-    bool has_assignments = false;    // NAME=VALUE may precede the command
-    bool runs_python = false;        // passes -m MODULE and FILE.py to Python
+    Literal<56> names;
+    Literal<24> letters{};         // of short options with a value
+    Literal<320> options{};        // long options with a value
+    Literal<24> subcommands{};     // one of which comes first; empty if it has none
+    std::size_t operands = 0;      // before the command: a duration, an image, a host
+    bool has_assignments = false;  // NAME=VALUE may precede the command
+    bool runs_python = false;      // passes -m MODULE and FILE.py to Python
     bool all_options_have_values = false;
     bool is_remote = false;  // joins the command for the shell of another node; options may follow
                              // the operands

@@ -105,7 +105,7 @@ Result<Request> choose_variant(Request request, const SpecKey& key, std::string_
             request.mode += "," + item;
             return request;
         }
-        if (variant.key.starts_with(key.name)) known.push_back(variant.key);
+        if (variant.key.view().starts_with(key.name)) known.push_back(variant.key);
     }
     // The parser refuses a key that the framework does not support.
     if (known.empty()) return request;

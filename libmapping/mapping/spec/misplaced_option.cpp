@@ -11,8 +11,8 @@ namespace distgpu {
 namespace {
 
 struct Synonyms {
-    std::string_view name;
-    std::string_view synonyms;  // normalized, separated by blanks
+    Literal<16> name;
+    Literal<88> synonyms;  // normalized, separated by blanks
 };
 
 constexpr auto mode_synonyms = std::to_array<Synonyms>({

@@ -270,7 +270,7 @@ std::string spec_help() {
         "Gives every task of a step the variables that its framework needs.\n"
         "\nModes:\n";
     for (const Framework* framework : frameworks()) {
-        text += formatted("  {:<12} {}", framework->mode, framework->summary);
+        text += formatted("  {:<12} {}", framework->mode.view(), framework->summary);
         if (!framework->aliases.empty()) {
             text += formatted(" (also: {})", join(framework->aliases, ", "));
         }

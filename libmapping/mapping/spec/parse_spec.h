@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "base/text.h"
 #include "mapping/request/request.h"
 
 #include <span>
@@ -35,13 +36,13 @@ Result<Request> parse_spec(std::string_view origin, std::string_view spec);
 
 // One key of SPEC.
 struct SpecKey {
-    std::string_view name;
-    std::string_view placeholder;  // of the value, for the help; empty if the key takes no value
-    std::string_view help;         // one line
+    Text name;
+    Text placeholder;  // of the value, for the help; empty if the key takes no value
+    Text help;         // one line
     // Puts the value into the request; `value` is empty for a key that takes none.
     Result<Request> (*apply)(Request, const SpecKey&, std::string_view value);
-    bool special = false;           // only the frameworks that list the key support it
-    std::string_view bare_value{};  // of the key without '='; empty if it needs a value
+    bool special = false;  // only the frameworks that list the key support it
+    Text bare_value{};     // of the key without '='; empty if it needs a value
 };
 std::span<const SpecKey> spec_keys();
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view layout_key = "layout=";
 
 struct Flag {
-    std::string_view name;
+    Literal<32> name;
     bool SentStep::*member;
 };
 constexpr std::array flags{

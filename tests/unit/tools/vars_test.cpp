@@ -30,8 +30,8 @@ using testing::StartsWith;
 constexpr std::array made_up_sets{SetVariable{"A_RANK", "the rank", nullptr},
                                   SetVariable{"A_STORE", "the store", nullptr, true}};
 constexpr std::array made_up_unsets{UnsetVariable{"B_*", "of another step"}};
-constexpr std::array<std::string_view, 1> made_up_aliases{"invented"};
-constexpr std::array<std::string_view, 1> made_up_keys{"nproc"};
+constexpr std::array<Text, 1> made_up_aliases{"invented"};
+constexpr std::array<Text, 1> made_up_keys{"nproc"};
 const Framework made_up{
     .mode = "made-up",
     .summary = "A framework",

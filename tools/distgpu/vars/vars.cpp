@@ -31,9 +31,8 @@ std::vector<std::string_view> common_keys() {
 }
 
 // A heading, and a row for each item with its name and the member `text`.
-template <class Item>
-std::string section(std::string_view heading, std::span<const Item> items,
-                    std::string_view Item::*text) {
+template <class Item, class Member>
+std::string section(std::string_view heading, std::span<const Item> items, Member Item::*text) {
     std::vector<Row> rows;
     for (const Item& item : items) {
         rows.push_back({std::string(item.name), std::string(item.*text)});
@@ -67,9 +66,8 @@ JsonText set_json(Variables variables) {
 }
 
 // A JSON list of the items, each with its name and the member `text`.
-template <class Item>
-JsonText list_json(std::span<const Item> items, std::string_view key,
-                   std::string_view Item::*text) {
+template <class Item, class Member>
+JsonText list_json(std::span<const Item> items, std::string_view key, Member Item::*text) {
     return JsonText::list(items, [&](const Item& item) -> JsonText {
         return {{"name", item.name}, {key, item.*text}};
     });

@@ -70,7 +70,7 @@ TEST(Frameworks, EachRecordOfTheFolderIsListed) {
     EXPECT_EQ(defined.size(), all_records().size());
     for (const Framework* framework : frameworks()) {
         EXPECT_EQ(std::count(defined.begin(), defined.end(), framework->mode), 1)
-            << framework->mode;
+            << framework->mode.view();
     }
 }
 
@@ -101,8 +101,8 @@ TEST(Frameworks, ModesAndVariantsAreWhatTheUserWrites) {
     }
     for (const Framework* record : all_records()) {
         const auto request = parse_spec("--distgpu", record->mode);
-        ASSERT_TRUE(request) << record->mode;
-        EXPECT_EQ(request->framework, record) << record->mode;
+        ASSERT_TRUE(request) << record->mode.view();
+        EXPECT_EQ(request->framework, record) << record->mode.view();
     }
 }
 
@@ -112,7 +112,8 @@ TEST(Frameworks, NoVariableIsBothSetAndUnset) {
         for (const SetVariable& variable : all_variables(*framework)) {
             for (const UnsetVariable& pattern : framework->unsets) {
                 EXPECT_FALSE(matches(variable.name, pattern.name))
-                    << framework->mode << ": " << variable.name << ", " << pattern.name;
+                    << framework->mode.view() << ": " << variable.name.view() << ", "
+                    << pattern.name.view();
             }
         }
     }
@@ -123,13 +124,15 @@ TEST(Frameworks, VariablesStandOnceInARecord) {
         Names set;
         for (const SetVariable& variable : all_variables(*framework)) {
             EXPECT_TRUE(set.insert(std::string(variable.name)).second)
-                << framework->mode << ": " << variable.name;
-            EXPECT_NE(variable.value, nullptr) << framework->mode << ": " << variable.name;
+                << framework->mode.view() << ": " << variable.name.view();
+            EXPECT_NE(variable.value, nullptr)
+                << framework->mode.view() << ": " << variable.name.view();
         }
         for (const UnsetVariable& one : framework->unsets) {
             for (const UnsetVariable& other : framework->unsets) {
                 EXPECT_TRUE(&one == &other || !matches(one.name, other.name))
-                    << framework->mode << ": " << one.name << ", " << other.name;
+                    << framework->mode.view() << ": " << one.name.view() << ", "
+                    << other.name.view();
             }
         }
     }
@@ -139,13 +142,14 @@ TEST(Frameworks, NeverTouchWhatIsSlurmsOrTheUsers) {
     for (const Framework* framework : all_records()) {
         for (const SetVariable& variable : framework->sets) {
             for (const char* pattern : {"OMPI_MCA_*", "PMIX_*", "PMI_*", "NCCL_*", "UCX_*"}) {
-                EXPECT_FALSE(matches(variable.name, pattern)) << variable.name;
+                EXPECT_FALSE(matches(variable.name, pattern)) << variable.name.view();
             }
         }
         for (const UnsetVariable& variable : framework->unsets) {
             for (const char* name : {"SLURM_PROCID", "MASTER_ADDR", "MASTER_PORT", "PMIX_RANK",
                                      "NCCL_DEBUG", "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"}) {
-                EXPECT_FALSE(matches(name, variable.name)) << framework->mode << ": " << name;
+                EXPECT_FALSE(matches(name, variable.name))
+                    << framework->mode.view() << ": " << name;
             }
         }
     }
@@ -177,12 +181,12 @@ TEST(Frameworks, TextsAreFitForTheDocumentation) {
                text.find_first_of("|\n") == std::string_view::npos;
     };
     for (const Framework* framework : all_records()) {
-        EXPECT_TRUE(fit(framework->summary)) << framework->mode;
+        EXPECT_TRUE(fit(framework->summary)) << framework->mode.view();
         for (const SetVariable& variable : all_variables(*framework)) {
-            EXPECT_TRUE(fit(variable.meaning)) << variable.name;
+            EXPECT_TRUE(fit(variable.meaning)) << variable.name.view();
         }
         for (const UnsetVariable& variable : framework->unsets) {
-            EXPECT_TRUE(fit(variable.reason)) << variable.name;
+            EXPECT_TRUE(fit(variable.reason)) << variable.name.view();
         }
     }
 }

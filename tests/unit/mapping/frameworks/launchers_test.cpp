@@ -242,7 +242,7 @@ constexpr std::array options{
     LauncherOption{"--standalone", OptionMeaning::one_node},
     LauncherOption{"--no-ssh", OptionMeaning::custom},
 };
-constexpr std::string_view flags = "--standalone --no-ssh --debug -v";
+constexpr Text flags = "--standalone --no-ssh --debug -v";
 
 // "NAME=VALUE" of each, "?" for a value that a shell knows; "..." where there may be more.
 std::string read(const std::vector<std::string>& words,

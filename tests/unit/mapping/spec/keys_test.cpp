@@ -71,11 +71,11 @@ TEST(ParsePort, RefusesEverythingElse) {
 TEST(SpecKeys, EachIsDocumentedOnOneLine) {
     std::set<std::string_view> names;
     for (const SpecKey& key : spec_keys()) {
-        EXPECT_TRUE(names.insert(key.name).second) << key.name << " stands twice";
-        EXPECT_EQ(key.name.find_first_of("=, "), std::string_view::npos) << key.name;
-        EXPECT_FALSE(key.help.empty()) << key.name;
-        EXPECT_EQ(key.help.find('\n'), std::string_view::npos) << key.name;
-        EXPECT_NE(key.apply, nullptr) << key.name;
+        EXPECT_TRUE(names.insert(key.name).second) << key.name.view() << " stands twice";
+        EXPECT_EQ(key.name.view().find_first_of("=, "), std::string_view::npos) << key.name.view();
+        EXPECT_FALSE(key.help.empty()) << key.name.view();
+        EXPECT_EQ(key.help.view().find('\n'), std::string_view::npos) << key.name.view();
+        EXPECT_NE(key.apply, nullptr) << key.name.view();
     }
 }
 

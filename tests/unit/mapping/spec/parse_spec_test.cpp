@@ -43,11 +43,11 @@ void expect_refusals(const std::vector<Refusal>& rows) {
 TEST(Spec, ReadsModes) {
     for (const Framework* framework : frameworks()) {
         const auto request = parse_spec("--distgpu", framework->mode);
-        ASSERT_TRUE(request) << framework->mode;
+        ASSERT_TRUE(request) << framework->mode.view();
         Request expected;
         expected.framework = framework;
         expected.mode = framework->mode;
-        EXPECT_EQ(*request, expected) << framework->mode;
+        EXPECT_EQ(*request, expected) << framework->mode.view();
     }
     const auto off = parse_spec("--distgpu", "off");
     ASSERT_TRUE(off);
@@ -357,11 +357,12 @@ TEST(SpecHelp, NamesEveryModeKeyAndTwin) {
                help.substr(at + 1, help.find('\n', at + 1) - at - 1).find(end) != std::string::npos;
     };
     for (const Framework* framework : frameworks()) {
-        EXPECT_TRUE(has_line(std::string(framework->mode), framework->summary)) << framework->mode;
+        EXPECT_TRUE(has_line(std::string(framework->mode), framework->summary))
+            << framework->mode.view();
     }
     for (const char* mode : {"off", "help"}) EXPECT_TRUE(has_line(mode, "")) << mode;
     for (const SpecKey& key : spec_keys()) {
-        EXPECT_TRUE(has_line(key_usage(key), key.help)) << key.name;
+        EXPECT_TRUE(has_line(key_usage(key), key.help)) << key.name.view();
     }
     for (const char* twin : {"SLURM_DISTGPU", "SBATCH_DISTGPU", "SALLOC_DISTGPU"}) {
         EXPECT_NE(help.find(twin), std::string::npos) << twin;
