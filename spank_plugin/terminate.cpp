@@ -1,6 +1,6 @@
-// What ends the process after an exception that nothing can catch any more. libstdc++'s own
-// function would bring its demangler with it: 60 kB, of which the loader would write a page in each
-// process that loads the plugin.
+// Reports an exception that nothing catches, and ends the process. libstdc++'s own handler would
+// link its demangler into the plugin: 60 kB, one page of which the loader would have to write in
+// each process.
 #include <slurm/spank.h>
 
 #include <cstdlib>

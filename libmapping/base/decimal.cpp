@@ -1,5 +1,5 @@
-// decimal() of base/values.h, in a file of its own, because libstdc++'s std::from_chars for double
-// prepares memory resources in each process that loads it, and the plugin does not need it.
+// Keeps std::from_chars for double, which only decimal() calls, out of the plugin: with it,
+// libstdc++ would set up its memory resources in every process that loads the plugin.
 #include "base/values.h"
 
 #include <charconv>

@@ -1,6 +1,6 @@
-// The texts of constant tables. The loader writes each page that has a pointer, in every process
-// that loads the plugin, also for steps without distgpu: these pages were a third of what loading
-// took. A Literal has none, and a Text has half the size of a std::string_view.
+// Texts for constant tables. The loader fills in every pointer of a table in each process that
+// loads the plugin, also in steps without distgpu; writing those pages took a third of the loading
+// time. A Literal contains no pointer, and a Text is half as large as a std::string_view.
 #pragma once
 
 #include <fmt/core.h>
@@ -50,7 +50,7 @@ class Text {
     constexpr bool empty() const { return text_ == nullptr; }
 
   private:
-    const char* text_ = nullptr;
+    const char* text_ = nullptr;  // null for "", which needs no pointer
 };
 
 template <class Type>
