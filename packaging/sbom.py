@@ -46,6 +46,9 @@ def linked(name: str) -> list[str]:
         return []
     if name.endswith(".tar.gz") and "-linux-" not in name:
         return []
+    # Of the plugin's two files, all is in the one that the other loads.
+    if name.startswith("spank_distgpu-") and not name.endswith("_step.so"):
+        return []
     plugin = name.startswith(("slurm-spank-distgpu", "spank_distgpu"))
     scaling = name.startswith(("nccl-scaling", "distgpu-nccl-scaling"))
     own = PLUGIN if plugin else COMMAND

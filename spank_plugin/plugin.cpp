@@ -1,45 +1,26 @@
-// The symbols that Slurm calls. Each callback forwards through guarded(). Slurm loads the plugin
-// into every step: one that does not use distgpu runs nothing but what is here, because code
-// elsewhere would have to be mapped into memory first, page by page.
+// spank_distgpu.so: the symbols that Slurm calls. Slurm loads this file into every step. A step
+// that uses distgpu needs spank_distgpu_step.so too, which this file loads. That one calls 130
+// functions of the C library, and the loader needs 40 µs to find them, in srun and in each
+// slurmstepd; this one calls few, and none of the C++ library.
 #include "mapping/texts/variables.h"
-#include "spank_access.h"
-#include "srun_side.h"
-#include "stepd_side.h"
+#include "step_callbacks.h"
 
 #include <array>
+#include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <span>
+#include <dlfcn.h>
 #include <unistd.h>
 
 namespace {
 
-using distgpu::guarded;
-
-// What a step that uses distgpu keeps between the callbacks.
-struct UsedPlugin {
-    std::optional<std::string> option;  // SPEC of the command line, once Slurm has passed it
-    distgpu::AllocatorSide allocator;
-    distgpu::SrunSide srun;
-    distgpu::StepdSide stepd;
-};
-
 // The only object that outlives a callback.
 struct Plugin {
-    UsedPlugin* used = nullptr;    // until a callback needs it
-    std::uint32_t components = 0;  // of the step, whose options srun has read
+    const StepCallbacks* step = nullptr;  // those of spank_distgpu_step.so, once it is loaded
+    bool failed = false;                  // it could not be loaded
+    std::uint32_t components = 0;         // of the step, whose options srun has read
 } plugin;
-
-int finish_srun() {
-    return guarded("exit", [] { return plugin.used->srun.on_exit(); });
-}
-
-// Never destroyed, because the kernel frees the memory of a process that ends faster than
-// destructors do.
-UsedPlugin& use_plugin() {
-    if (plugin.used == nullptr) plugin.used = new UsedPlugin;
-    return *plugin.used;
-}
 
 bool begins_with(const char* text, const char* beginning) {
     return std::strncmp(text, beginning, std::strlen(beginning)) == 0;
@@ -57,27 +38,104 @@ bool is_in_environment(char* const* environment) {
     return false;
 }
 
-bool is_used(spank_t spank) {
-    if (plugin.used != nullptr) return true;
-    const spank_context_t context = spank_context();
-    char** environment = environ;
-    const bool is_remote = context == S_CTX_REMOTE;
-    if (is_remote && spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS) return true;
-    return (context != S_CTX_LOCAL && !is_remote) || is_in_environment(environment);
+// Whether the option stands after the program, which then gets it instead of distgpu.
+bool is_in_program_arguments(spank_t spank) {
+    int count = 0;
+    char** words = nullptr;
+    if (spank_get_item(spank, S_JOB_ARGV, &count, &words) != ESPANK_SUCCESS) return false;
+    for (int i = 0; i < count; ++i) {
+        if (begins_with(words[i], "--distgpu=")) return true;
+    }
+    return false;
 }
 
-// Runs a callback of slurmstepd that never fails, because failing would drain the node or end only
-// this node's part of the step. A task reports the failure instead, and can end the whole step.
-template <class Callback>
-int guarded_in_stepd(const char* name, Callback&& callback) {
-    guarded(callback,
-            [name](const char* what) { use_plugin().stepd.record_exception(name, what); });
-    return 0;
+bool is_used(spank_t spank) {
+    if (plugin.step != nullptr || plugin.failed) return true;
+    char** environment = environ;
+    switch (spank_context()) {
+        case S_CTX_LOCAL:
+            return is_in_environment(environment);
+        case S_CTX_REMOTE:
+            return spank_get_item(spank, S_JOB_ENV, &environment) != ESPANK_SUCCESS ||
+                   is_in_environment(environment);
+        case S_CTX_ALLOCATOR:
+        case S_CTX_SLURMD:
+            return true;
+        default:
+            return false;
+    }
+}
+
+using Path = std::array<char, PATH_MAX>;
+
+// X_step.so next to the plugin's file X.so, wherever links to that lie. False, with errno, if the
+// file is not found.
+bool find_step_file(const char* plugin_file, Path& path) {
+    constexpr auto ending = std::to_array(".so");
+    constexpr auto step_ending = std::to_array("_step.so");
+    if (realpath(plugin_file, path.data()) == nullptr) return false;
+    std::size_t length = std::strlen(path.data());
+    const std::size_t stem = length < ending.size() ? length : length + 1 - ending.size();
+    if (std::strcmp(path.data() + stem, ending.data()) == 0) length = stem;
+    errno = ENAMETOOLONG;
+    if (length + step_ending.size() > path.size()) return false;
+    std::memcpy(path.data() + length, step_ending.data(), step_ending.size());
+    return true;
+}
+
+// Loads the file. Returns what went wrong; null if nothing did.
+const char* load_step_file() {
+    Dl_info own{};
+    Path path{};
+    if (dladdr(&plugin, &own) == 0) return "the loader does not name the plugin's file";
+    if (!find_step_file(own.dli_fname, path)) return std::strerror(errno);
+    void* const library = dlopen(path.data(), RTLD_NOW);
+    if (library == nullptr) return dlerror();
+    auto* const load = reinterpret_cast<LoadStep*>(dlsym(library, "distgpu_load_step"));
+    if (load == nullptr) return dlerror();
+    const StepCallbacks* const step = load(own.dli_fname);
+    if (step == nullptr) return "no memory";
+    if (step->size != sizeof(StepCallbacks)) return "spank_distgpu_step.so is of another version";
+    plugin.step = step;
+    return nullptr;
+}
+
+// False if spank_distgpu_step.so cannot be loaded, which is logged once.
+bool load_step() {
+    if (plugin.step == nullptr && !plugin.failed) {
+        const char* const problem = load_step_file();
+        plugin.failed = problem != nullptr;
+        if (plugin.failed) {
+            slurm_error("distgpu: %s; install the plugin again, whose two files belong together",
+                        problem);
+        }
+    }
+    return plugin.step != nullptr;
+}
+
+// The status of a callback that cannot load it. srun, sbatch and salloc end. slurmd would end too,
+// and slurmstepd would drain the node, so there only the tasks end.
+int refuse_to_go_on() {
+    const spank_context_t context = spank_context();
+    return context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ? -1 : 0;
+}
+
+// In a task's process: ends it instead of letting it train alone.
+void end_task_without_step(spank_t spank) {
+    std::uint32_t step = 0;
+    if (spank_get_item(spank, S_JOB_STEPID, &step) == ESPANK_SUCCESS &&
+        distgpu::is_special_step(step)) {
+        return;
+    }
+    slurm_spank_log(
+        "distgpu: the plugin cannot load its file spank_distgpu_step.so on this node; ask the "
+        "administrator to install the plugin again");
+    _exit(EXIT_FAILURE);
 }
 
 int on_option(int /*val*/, const char* value, int remote) {
-    return guarded("--distgpu",
-                   [&] { return distgpu::store_option(use_plugin().option, value, remote != 0); });
+    // Without it, init_post_opt refuses: here srun would blame the option's value.
+    return load_step() ? plugin.step->on_option(value, remote) : 0;
 }
 
 int register_option(spank_t spank) {
@@ -98,59 +156,6 @@ int register_option(spank_t spank) {
     return 0;
 }
 
-// Whether the option stands after the program, which then gets it instead of distgpu.
-bool is_in_program_arguments(spank_t spank) {
-    int count = 0;
-    char** words = nullptr;
-    if (spank_get_item(spank, S_JOB_ARGV, &count, &words) != ESPANK_SUCCESS) return false;
-    for (int i = 0; i < count; ++i) {
-        if (begins_with(words[i], "--distgpu=")) return true;
-    }
-    return false;
-}
-
-int init(spank_t spank, std::span<char*> arguments) {
-    const char* const name = "init";
-    switch (spank_context()) {
-        case S_CTX_LOCAL:
-            return guarded(name, [] { return use_plugin().srun.on_init(); });
-        case S_CTX_ALLOCATOR:
-            return guarded(name, [] { return distgpu::AllocatorSide::on_init(); });
-        case S_CTX_REMOTE:
-            return guarded_in_stepd(name, [&] { return use_plugin().stepd.on_init(spank); });
-        case S_CTX_SLURMD:
-            return guarded(name, [&] {
-                distgpu::on_slurmd_start(arguments);
-                return distgpu::Outcome::ok;
-            });
-        default:
-            return 0;
-    }
-}
-
-int init_post_opt(spank_t spank, std::span<const char* const> arguments) {
-    const char* const name = "init_post_opt";
-    switch (spank_context()) {
-        case S_CTX_LOCAL:
-            return guarded(name, [&] {
-                UsedPlugin& used = use_plugin();
-                return used.srun.on_init_post_opt(used.option, arguments, plugin.components);
-            });
-        case S_CTX_ALLOCATOR:
-            return guarded(name, [&] {
-                UsedPlugin& used = use_plugin();
-                return used.allocator.on_init_post_opt(used.option, arguments);
-            });
-        case S_CTX_REMOTE:
-            return guarded_in_stepd(name, [&] {
-                UsedPlugin& used = use_plugin();
-                return used.stepd.on_init_post_opt(spank, used.option, arguments);
-            });
-        default:
-            return 0;
-    }
-}
-
 }  // namespace
 
 // Everything else is compiled with hidden visibility.
@@ -163,56 +168,48 @@ extern const unsigned int plugin_version = SLURM_VERSION_NUMBER;
 extern const unsigned int spank_plugin_version = 1;
 
 int slurm_spank_init(spank_t spank, int ac, char** av) {
-    const bool failed = is_used(spank) && init(spank, {av, static_cast<std::size_t>(ac)}) != 0;
-    return failed ? -1 : register_option(spank);
+    const int status = !is_used(spank) ? 0
+                       : load_step()   ? plugin.step->init(spank, ac, av)
+                                       : refuse_to_go_on();
+    return status == 0 ? register_option(spank) : status;
 }
 
 int slurm_spank_init_post_opt(spank_t spank, int ac, char** av) {
     ++plugin.components;
-    return is_used(spank) ? init_post_opt(spank, {av, static_cast<std::size_t>(ac)}) : 0;
+    if (!is_used(spank)) return 0;
+    return load_step() ? plugin.step->init_post_opt(spank, ac, av, plugin.components)
+                       : refuse_to_go_on();
 }
 
 int slurm_spank_local_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr && !is_in_program_arguments(spank)) return 0;
-    const int result =
-        guarded("local_user_init", [&] { return use_plugin().srun.on_local_user_init(spank); });
-    // What srun receives from now on is reported also if srun ends without slurm_spank_exit().
-    if (plugin.used != nullptr) static_cast<void>(std::atexit([] { finish_srun(); }));
-    return result;
+    if (plugin.step == nullptr && !is_in_program_arguments(spank)) return 0;
+    return load_step() ? plugin.step->local_user_init(spank) : 0;
 }
 
 int slurm_spank_exit(spank_t /*spank*/, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr || spank_context() != S_CTX_LOCAL) return 0;
-    return finish_srun();
+    if (plugin.step == nullptr || spank_context() != S_CTX_LOCAL) return 0;
+    return plugin.step->exit_srun();
 }
 
 int slurm_spank_user_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr) return 0;
-    return guarded_in_stepd("user_init", [&] { return plugin.used->stepd.on_user_init(spank); });
+    return plugin.step == nullptr ? 0 : plugin.step->user_init(spank);
 }
 
 int slurm_spank_task_post_fork(spank_t spank, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr) return 0;
-    // The tasks are already forked and would not see a recorded failure.
-    guarded("task_post_fork", [&] { return plugin.used->stepd.on_task_post_fork(spank); });
-    return 0;
+    return plugin.step == nullptr ? 0 : plugin.step->task_post_fork(spank);
 }
 
 int slurm_spank_task_init_privileged(spank_t spank, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr) return 0;
-    return guarded("task_init_privileged",
-                   [&] { return plugin.used->stepd.on_task_init_privileged(spank); });
+    return plugin.step == nullptr ? 0 : plugin.step->task_init_privileged(spank);
 }
 
 int slurm_spank_task_init(spank_t spank, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr) return 0;
-    guarded_in_stepd("task_init", [&] { return plugin.used->stepd.on_task_init(spank); });
-    return guarded("task_init", [&] { return plugin.used->stepd.end_refused_task(spank); });
+    if (plugin.failed) end_task_without_step(spank);
+    return plugin.step == nullptr ? 0 : plugin.step->task_init(spank);
 }
 
 int slurm_spank_task_exit(spank_t spank, int /*ac*/, char** /*av*/) {
-    if (plugin.used == nullptr) return 0;
-    return guarded("task_exit", [&] { return plugin.used->stepd.on_task_exit(spank); });
+    return plugin.step == nullptr ? 0 : plugin.step->task_exit(spank);
 }
 
 }  // extern "C"

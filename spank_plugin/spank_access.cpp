@@ -5,25 +5,16 @@
 #include "node/machine.h"
 
 #include <cstring>
-#include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
 
 namespace distgpu {
 namespace {
 
-// This plugin; all null if the loader does not report it.
-Dl_info own_object() {
-    static const char own = 0;  // lies in this plugin
-    Dl_info object{};
-    dladdr(&own, &object);
-    return object;
-}
-
 // A search in this process's list of loaded objects, which is in the order of loading.
 struct LoadOrderSearch {
     std::string_view sought;
-    std::uintptr_t own;  // base address of this plugin
+    std::string_view own;  // this plugin's file
     bool own_seen = false;
     bool sought_after_own = false;
 };
@@ -33,7 +24,7 @@ int visit_object(dl_phdr_info* object, std::size_t /*size*/, void* data) {
     if (search.own_seen && file_name(object->dlpi_name) == search.sought) {
         search.sought_after_own = true;
     }
-    if (object->dlpi_addr == search.own) search.own_seen = true;
+    if (object->dlpi_name == search.own) search.own_seen = true;
     return 0;
 }
 
@@ -86,11 +77,13 @@ std::optional<std::string> StepVariables::get(const std::string& name) const {
     return std::nullopt;
 }
 
-// spank_setenv() returns success although it dropped a value that is too long: read it back.
+// spank_setenv() returns success although it dropped a value that is too long (128 KiB in
+// setenvf(), 22.05): such a one is read back.
 bool StepVariables::set(const std::string& name, const std::string& value) {
     constexpr int overwrite = 1;
+    constexpr std::size_t short_value = 4096;
     return spank_setenv(spank_, name.c_str(), value.c_str(), overwrite) == ESPANK_SUCCESS &&
-           get(name) == value;
+           (value.size() <= short_value || get(name) == value);
 }
 
 void StepVariables::unset(const std::string& name) {
@@ -132,19 +125,14 @@ std::vector<std::string> own_command_line() {
     return arguments;
 }
 
-std::string own_plugin_file() {
-    const Dl_info own = own_object();
-    return own.dli_fname == nullptr ? "" : own.dli_fname;
-}
-
 FileRoot file_root() {
     struct stat root {};
     if (stat("/", &root) != 0) return {};
     return {root.st_dev, root.st_ino};
 }
 
-bool is_loaded_before(std::string_view file_name) {
-    LoadOrderSearch search{file_name, reinterpret_cast<std::uintptr_t>(own_object().dli_fbase)};
+bool is_loaded_before(const char* plugin_file, std::string_view file_name) {
+    LoadOrderSearch search{file_name, plugin_file};
     dl_iterate_phdr(visit_object, &search);
     return search.sought_after_own;
 }

@@ -67,9 +67,6 @@ std::string process_variable(const char* variable);
 // The command line of this process; empty if /proc does not show it.
 std::vector<std::string> own_command_line();
 
-// The path of this plugin's file, as Slurm found it; empty if the loader does not report it.
-std::string own_plugin_file();
-
 // Identifies the file system that a process has at '/'. It changes when an earlier plugin puts
 // slurmstepd into a jail (init_post_opt), or pyxis a task into its container (task_init).
 using FileRoot = std::pair<dev_t, ino_t>;
@@ -77,9 +74,9 @@ using FileRoot = std::pair<dev_t, ino_t>;
 // That of this process; all 0 if it cannot be read.
 FileRoot file_root();
 
-// Whether this plugin was loaded before the one whose file has this name: Slurm loads and calls
-// plugins in the order of plugstack.conf.
-bool is_loaded_before(std::string_view file_name);
+// Whether the plugin with this path was loaded before the one whose file has this name: Slurm loads
+// and calls plugins in the order of plugstack.conf.
+bool is_loaded_before(const char* plugin_file, std::string_view file_name);
 
 // Prints to the standard error of srun, sbatch or salloc.
 inline void print_error(const Error& error) {

@@ -209,7 +209,7 @@ Outcome SrunSide::switch_off(SiteSwitch site_switch, const std::string& spec) {
     return Outcome::ok;
 }
 
-Outcome SrunSide::on_local_user_init(spank_t spank) {
+Outcome SrunSide::on_local_user_init(spank_t spank, const char* plugin_file) {
     if (!spec_) {
         const auto misplaced = option_after_program(program_arguments(spank));
         if (misplaced) print_to_user(misplaced->message());
@@ -227,7 +227,7 @@ Outcome SrunSide::on_local_user_init(spank_t spank) {
     SentStep step;
     step.job = *job;
     step.step = *step_id;
-    step.plugin_file = own_plugin_file();
+    step.plugin_file = plugin_file;
     // Now srun has found the program, where an unknown option left that open.
     if (std::ranges::any_of(options_.list, &SlurmOption::may_take_next_word)) {
         options_ = srun_options(command_line_, program.size());

@@ -63,7 +63,8 @@ class SrunSide {
 
     // Called when the step exists but has not started. Never refuses: srun would leave the step
     // behind, and the next one would find its nodes busy (22.05 and 26.05).
-    Outcome on_local_user_init(spank_t spank);
+    // `plugin_file`: the path of this plugin, as Slurm found it.
+    Outcome on_local_user_init(spank_t spank, const char* plugin_file);
 
     // Called when srun ends, after the step has ended.
     Outcome on_exit();

@@ -79,7 +79,8 @@ Outcome StepdSide::on_init(spank_t spank) {
     return Outcome::ok;
 }
 
-Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::string>& option,
+Outcome StepdSide::on_init_post_opt(spank_t spank, const char* plugin_file,
+                                    const std::optional<std::string>& option,
                                     std::span<const char* const> arguments) {
     const auto step = read_item(spank, S_JOB_STEPID);
     if (!step || is_special_step(*step)) return Outcome::ok;
@@ -99,7 +100,7 @@ Outcome StepdSide::on_init_post_opt(spank_t spank, const std::optional<std::stri
     for (const Error& complaint : arguments_.ignored_arguments) {
         slurm_error("%s", ignored_argument_message(complaint).c_str());
     }
-    if (is_loaded_before(pyxis_plugin)) {
+    if (is_loaded_before(plugin_file, pyxis_plugin)) {
         slurm_error("distgpu: plugstack.conf: %.*s; put it after",
                     static_cast<int>(before_pyxis.size()), before_pyxis.data());
     }

@@ -209,8 +209,9 @@ class StepdSide {
 
     // As root, which reads nothing that a user wrote: keeps the request as unread text, and asks
     // slurmctld if necessary. Never refuses, which would drain the node: records the failure, and
-    // the tasks end.
-    Outcome on_init_post_opt(spank_t spank, const std::optional<std::string>& option,
+    // the tasks end. `plugin_file`: the path of this plugin, as Slurm found it.
+    Outcome on_init_post_opt(spank_t spank, const char* plugin_file,
+                             const std::optional<std::string>& option,
                              std::span<const char* const> arguments);
 
     // As the user, once per node: reads the request and the step. From here on, messages reach

@@ -75,16 +75,18 @@ pack_convert_wheel() {
     results+=("$work"/distgpu_convert-*.whl)
 }
 
-# The plugin alone, which fits only one Slurm, as a file and as Debian's package.
+# The plugin alone, which fits only one Slurm, as its two files and as Debian's package.
 build_plugin() { # ARCHITECTURE SLURM_PREFIX
     # PluginDir of SchedMD's packages, or of Debian's.
-    local plugins="slurm" file
+    local plugins="slurm" file part
     [[ $2 != "$portable"/* ]] || plugins="slurm-wlm"
     compile_portable "$1" "$work/$1" spank_distgpu -DDISTGPU_PLUGIN=ON -DSlurm_INCLUDE_DIR="$2/include" \
         -DDISTGPU_PLUGIN_DIR="lib/$1-linux-gnu/$plugins"
-    file=$work/spank_distgpu-$version-slurm$(slurm_release "$2")-$1.so
-    install -m 644 "$work/$1/spank_plugin/spank_distgpu.so" "$file"
-    results+=("$file")
+    file=$work/spank_distgpu-$version-slurm$(slurm_release "$2")-$1
+    for part in '' _step; do
+        install -m 644 "$work/$1/spank_plugin/spank_distgpu$part.so" "$file$part.so"
+        results+=("$file$part.so")
+    done
     install_portable "$work/$1"
     pack_debs "$1" "$2/include/slurm/slurm_version.h" slurm-spank-distgpu
 }

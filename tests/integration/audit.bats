@@ -10,7 +10,7 @@ setup_file() {
     AUDIT=$(mktemp -d /run/distgpu-audit.XXXXXX)
     export AUDIT
     chmod 755 "$AUDIT"
-    cp "$SCRATCH/${plugin##*/}" "$SCRATCH/distgpu" "$AUDIT"
+    cp "$SCRATCH"/{"$(basename "$plugin" .so)"{,_step}.so,distgpu} "$AUDIT"
     cc -std=gnu11 -Wall -Wextra -Werror -shared -fPIC -o "$AUDIT/careless.so" \
         "$BATS_TEST_DIRNAME/audit/careless_plugin.c"
     USER_ID=$(submit id -u)

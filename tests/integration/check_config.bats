@@ -17,6 +17,7 @@ setup() {
     mkdir "$folder" "$folder/other"
     chmod 755 "$folder" "$folder/other"
     cp "$plugin" "$folder/spank_distgpu.so"
+    cp "${plugin%.so}_step.so" "$folder/spank_distgpu_step.so"
     fake_plugin "$folder/spank_pyxis.so" "$(release_number)"
     fake_plugin "$folder/other/spank_distgpu.so" 0x130501
     chmod 644 "$folder"/*.so "$folder"/other/*.so
@@ -121,7 +122,20 @@ said() {
         "@/other/spank_distgpu.so: not a shared library for this architecture, $fails; name the file of a plugin"
     fake_plugin "$folder/other/spank_distgpu.so" 0x130501
     said "required $folder/other/spank_distgpu.so" \
-        "@/other/spank_distgpu.so: built for Slurm 19.05, but this host has $release, $fails; install the plugin for $release"
+        "@/other/spank_distgpu.so: built for Slurm 19.05, but this host has $release, $fails; install the plugin for $release" \
+        "@/other/spank_distgpu_step.so: no such file, so every step with --distgpu would fail; install the plugin again, which has two files"
+}
+
+@test "the file that the plugin loads" {
+    local step=@/spank_distgpu_step.so
+    chmod 600 "$folder/spank_distgpu_step.so"
+    said "required $own" "$step: users have no access to it; chmod a+r $step"
+    rm "$folder/spank_distgpu_step.so"
+    said "required $own" "$step: no such file, so every step with --distgpu would fail; install the plugin again, which has two files"
+    cp "${plugin%.so}_step.so" "$folder/spank_distgpu_step.so"
+    chmod 644 "$folder/spank_distgpu_step.so"
+    ln -sf "$own" "$folder/other/spank_distgpu.so"
+    check_config -0 "required $folder/other/spank_distgpu.so"
 }
 
 @test "a library that is no plugin" {

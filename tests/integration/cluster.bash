@@ -31,7 +31,7 @@ cluster_up() {
     export SCRATCH=/tmp/distgpu-$CLUSTER
     mkdir -m 1777 "$SCRATCH"
     # Copies: the user may be unable to enter the checkout, and srun loads the plugin too.
-    install -m 644 "$plugin" "$SCRATCH"
+    install -m 644 "${plugin%.so}"*.so "$SCRATCH"
     install -m 755 "$command" "$SCRATCH/distgpu"
     # As installed: bin/distgpu, and in libexec/distgpu what the plugin starts.
     mkdir -p "$SCRATCH/bin" "$SCRATCH/libexec/distgpu"
@@ -47,7 +47,7 @@ cluster_up() {
 sanitize_nodes() {
     local node sanitized=$SCRATCH/sanitized
     mkdir "$sanitized"
-    find "$DISTGPU_SANITIZED" -name "${plugin##*/}" -exec install -m 644 -t "$sanitized" {} +
+    find "$DISTGPU_SANITIZED" -name "$(basename "$plugin" .so)*.so" -exec install -m 644 -t "$sanitized" {} +
     for node in "/run/distgpu-sandbox/$CLUSTER"/node*/; do
         node=$(basename "$node")
         on "$node" sed -i "s|$SCRATCH/${plugin##*/}|$sanitized/${plugin##*/}|" /etc/slurm/plugstack.conf

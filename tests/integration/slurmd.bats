@@ -131,8 +131,7 @@ topo --save $file --if-needed" ]
     on node01 mv /etc/slurm/plugstack.kept /etc/slurm/plugstack.conf
     restart node01
     echo "$output"
-    [ "$(grep -c '^[<>]' <<<"$output")" -eq 1 ]
-    [[ $output == *"< $SCRATCH/${plugin##*/}"* ]]
+    [ "$(sed -n 's/^[<>] /&/p' <<<"$output")" = "$(printf '< %s\n' "$SCRATCH/$(basename "$plugin" .so)"{,_step}.so)" ]
 }
 
 @test "a command that hangs or is missing, a folder that cannot be written: slurmd starts, and steps run" {

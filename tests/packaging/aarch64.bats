@@ -124,8 +124,11 @@ stand_in() { # FILE PROGRAM ARGUMENT...
 start_cluster() {
     local daemons=$BATS_TEST_TMPDIR
     mkdir -p "$arm$stage"
-    cp "$plugin" "$stage/plugin.so"
-    cp "$build/spank_plugin/spank_distgpu.so" "$arm$stage/plugin.so"
+    local part
+    for part in '' _step; do
+        cp "${plugin%.so}$part.so" "$stage/plugin$part.so"
+        cp "$build/spank_plugin/spank_distgpu$part.so" "$arm$stage/plugin$part.so"
+    done
     cp "$build/tools/distgpu/distgpu" "$stage/distgpu-arm"
     stand_in "$stage/distgpu" "$stage/distgpu-arm"
     stand_in "$daemons/slurmstepd" "$debian/usr/sbin/slurmstepd-wlm"

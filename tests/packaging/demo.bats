@@ -18,6 +18,7 @@ setup() { folder=$BATS_TEST_TMPDIR; }
 == plugin
 $tarball
 spank_distgpu-$version-slurm$slurm-x86_64.so
+spank_distgpu-$version-slurm$slurm-x86_64_step.so
 
 == cluster
 "* ]]
@@ -37,7 +38,7 @@ distgpu-0.0.1-linux-x86_64.tar.gz distgpu-0.0.2-linux-x86_64.tar.gz" ]
 }
 
 @test "plugins for other Slurm releases are named" {
-    touch "$folder/$tarball" "$folder/spank_distgpu-$version-slurm$next-x86_64.so"
+    touch "$folder/$tarball" "$folder/spank_distgpu-$version-slurm$next-x86_64"{,_step}.so
     run -1 "$demo" --no-install --prebuilt "$folder"
     [[ $output == *"
 demo: $folder/spank_distgpu-$version-slurm$slurm-x86_64.so: not found; this machine has Slurm $slurm, and the folder \

@@ -49,7 +49,7 @@ first_instructions() { # FILE
 }
 
 # What is installed, of all packages together.
-programs=(spank_distgpu.so distgpu distgpu-sampler distgpu-task nccl-scaling libnccl_scaling_mpi.so)
+programs=(spank_distgpu.so spank_distgpu_step.so distgpu distgpu-sampler distgpu-task nccl-scaling libnccl_scaling_mpi.so)
 
 # Fails with what each program and library below the folder lacks; and unless it is these, by name.
 all_hardened() { # FOLDER NAME...

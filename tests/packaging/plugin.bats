@@ -22,22 +22,24 @@ of_slurm() { # FILE
     readelf --dyn-syms --wide "$1" | awk '$7 == "UND" && $5 == "GLOBAL" && $8 !~ /@/ { print $8 }' | sort
 }
 
-# Prints the name and the Slurm release of the plugin that it loads, in Slurm's place.
+# Prints the name and the Slurm release of the plugin that it loads, in Slurm's place, with the
+# plugin's second file.
 make_loader() { # ARCHITECTURE PLUGIN
     {
-        of_slurm "$2" | sed 's/.*/void &(void) {}/'
+        { of_slurm "$2" && of_slurm "${2%.so}_step.so"; } | sort -u | sed 's/.*/void &(void) {}/'
         cat <<'C'
 #include <dlfcn.h>
 #include <stdio.h>
 int main(int count, char** words) {
-    void* plugin = dlopen(words[count - 1], RTLD_NOW);
-    if (!plugin) {
+    void* plugin = dlopen(words[count - 2], RTLD_NOW);
+    void* step = plugin ? dlopen(words[count - 1], RTLD_NOW) : 0;
+    if (!step) {
         puts(dlerror());
         return 1;
     }
     const unsigned number = *(const unsigned*)dlsym(plugin, "plugin_version");
     printf("%s %u.%02u %s\n", (const char*)dlsym(plugin, "plugin_name"), number >> 16,
-           number >> 8 & 0xff, dlsym(plugin, "slurm_spank_init") ? "starts" : "does not start");
+           number >> 8 & 0xff, dlsym(plugin, "slurm_spank_init") && dlsym(step, "distgpu_load_step") ? "starts" : "does not start");
     return 0;
 }
 C
@@ -47,21 +49,24 @@ C
 
 # Each needs glibc 2.28 and Slurm, exports what Slurm looks up, and loads in this root.
 all_load() { # ARCHITECTURE ROOT COMMAND, which gets the root, a program and its arguments
-    local release file releases=()
+    local release file part releases=()
     for file in "$portable/spank_distgpu-$version"-slurm*-"$1.so"; do
         release=${file##*-slurm}
         release=${release%"-$1.so"}
         releases+=("$release")
-        run -0 lacks "$file"
-        [ -z "$output" ]
-        run -1 grep -vE '^(slurm|spank)_' <<<"$(of_slurm "$file")"
-        [ "$(printf '%s\n' "$(newest_glibc "$file")" 2.28 | sort -V | tail -n 1)" = 2.28 ]
+        for part in "$file" "${file%.so}_step.so"; do
+            run -0 lacks "$part"
+            [ -z "$output" ]
+            run -1 grep -vE '^(slurm|spank)_' <<<"$(of_slurm "$part")"
+            [ "$(printf '%s\n' "$(newest_glibc "$part")" 2.28 | sort -V | tail -n 1)" = 2.28 ]
+        done
         run -1 grep -vE '^(spank_)?plugin_|^slurm_spank_' <<<"$(
             readelf --dyn-syms --wide "$file" | awk '$7 ~ /^[0-9]+$/ { print $8 }')"
         make_loader "$1" "$file"
         cp "$BATS_TEST_TMPDIR/loader" "$2"
         cp "$file" "$2/plugin.so"
-        run -0 "$3" "$2" /loader /plugin.so
+        cp "${file%.so}_step.so" "$2/plugin_step.so"
+        run -0 "$3" "$2" /loader /plugin.so /plugin_step.so
         [ "$output" = "distgpu $release starts" ]
     done
     # Debian's, besides those in build/slurm.

@@ -33,9 +33,11 @@ depends() { dpkg-deb --field "$1" Depends; } # FILE
                 sed "/libnccl_scaling_mpi/d; s/TRIPLET/${machines[$architecture]}-linux-gnu/" | sort >"$folder.expected"
             diff "$folder.expected" <(cd "$folder" && find . -type f | sed 's|^\.||; s|^/lib/|/usr/lib/|' |
                 grep -vE '^/usr/share/doc/distgpu/(docs|examples)/' | sort)
-            cmp "$folder/usr/lib/${machines[$architecture]}-linux-gnu/slurm-wlm/spank_distgpu.so" \
-                "$portable/spank_distgpu-$version-slurm$slurm-${machines[$architecture]}.so"
-            run -0 all_hardened "$folder" "${programs[@]:0:4}"
+            for part in '' _step; do
+                cmp "$folder/usr/lib/${machines[$architecture]}-linux-gnu/slurm-wlm/spank_distgpu$part.so" \
+                    "$portable/spank_distgpu-$version-slurm$slurm-${machines[$architecture]}$part.so"
+            done
+            run -0 all_hardened "$folder" "${programs[@]:0:5}"
         done
     done
 }

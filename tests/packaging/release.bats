@@ -32,7 +32,8 @@ stand_in_build() {
 #!/usr/bin/env bash
 declare -A files=([tar]=distgpu-1.2.3.tar.gz
     [portable]="distgpu-1.2.3-linux-aarch64.tar.gz nccl-scaling_1.2.3-1_arm64.deb
-        spank_distgpu-1.2.3-slurm24.11-aarch64.so slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb"
+        spank_distgpu-1.2.3-slurm24.11-aarch64.so spank_distgpu-1.2.3-slurm24.11-aarch64_step.so
+        slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb"
     [rpm]="distgpu-1.2.3-1.x86_64.rpm slurm-spank-distgpu-1.2.3-1.x86_64.rpm")
 for name in ${files[$1]}; do echo "$1" >"$4/$name"; done
 TEXT
@@ -61,9 +62,10 @@ distgpu-1.2.3.tar.gz
 nccl-scaling_1.2.3-1_arm64.deb
 slurm-spank-distgpu-1.2.3-1.x86_64.rpm
 slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb
-spank_distgpu-1.2.3-slurm24.11-aarch64.so" ]
+spank_distgpu-1.2.3-slurm24.11-aarch64.so
+spank_distgpu-1.2.3-slurm24.11-aarch64_step.so" ]
     sha256sum --strict --check SHA256SUMS
-    [ "$(wc -l <SHA256SUMS)" -eq 8 ]
+    [ "$(wc -l <SHA256SUMS)" -eq 9 ]
 }
 
 # FILE: the names and versions of what it is linked with.
@@ -96,7 +98,8 @@ musl 1.2.5
 nlohmann-json3-dev 3.11.2" ]
     local plugin=slurm-spank-distgpu_1.2.3-1+slurm24.11_arm64.deb
     [ "$(names_linked "$plugin")" = "compiler_rt libc++ libc++abi libexpected-dev libfmt-dev libunwind nlohmann-json3-dev" ]
-    [ "$(names_linked spank_distgpu-1.2.3-slurm24.11-aarch64.so)" = "$(names_linked "$plugin")" ]
+    [ "$(names_linked spank_distgpu-1.2.3-slurm24.11-aarch64_step.so)" = "$(names_linked "$plugin")" ]
+    [ "$(names_linked spank_distgpu-1.2.3-slurm24.11-aarch64.so)" = "" ]
     [ "$(names_linked nccl-scaling_1.2.3-1_arm64.deb)" = "compiler_rt libc++ libc++abi libcli11-dev libexpected-dev \
 libfmt-dev libsodium-dev libunwind nlohmann-json3-dev" ]
     [ "$(names_linked slurm-spank-distgpu-1.2.3-1.x86_64.rpm)" = "libexpected-dev libfmt-dev libgcc-12-dev \

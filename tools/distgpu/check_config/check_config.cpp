@@ -174,6 +174,20 @@ class ConfigChecker {
                                   effect),
                         "install the plugin for " + *release_);
         }
+        if (is_own_plugin(line)) check_step_file(path);
+    }
+
+    // X_step.so, which the plugin X.so loads into a step that uses distgpu. It lies next to X.so
+    // itself, not next to a link.
+    void check_step_file(const std::string& plugin) {
+        constexpr std::string_view ending = ".so";
+        std::error_code failed;
+        std::string path = std::filesystem::canonical(plugin, failed);
+        if (path.ends_with(ending)) path.resize(path.size() - ending.size());
+        path += "_step.so";
+        if (file_exists(path)) return add_mistake(check_path(path, path, readable));
+        add_mistake(path, "no such file, so every step with --distgpu would fail",
+                    "install the plugin again, which has two files");
     }
 
     void check_position(std::vector<ConfigLine>::const_iterator line) {
