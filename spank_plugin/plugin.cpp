@@ -158,7 +158,7 @@ int register_option(spank_t spank) {
 
 }  // namespace
 
-// Everything else is compiled with hidden visibility.
+// The build hides all other symbols.
 #pragma GCC visibility push(default)
 extern "C" {
 

@@ -77,8 +77,8 @@ std::optional<std::string> StepVariables::get(const std::string& name) const {
     return std::nullopt;
 }
 
-// spank_setenv() returns success although it dropped a value that is too long (128 KiB in
-// setenvf(), 22.05): such a one is read back.
+// spank_setenv() returns success although it dropped a value that is too long (128 KiB with the
+// name: setenvf() in env.c, 22.05 to 26.05), so a long value is read back.
 bool StepVariables::set(const std::string& name, const std::string& value) {
     constexpr int overwrite = 1;
     constexpr std::size_t short_value = 4096;

@@ -116,7 +116,7 @@ int task_exit(spank_t spank) {
 
 }  // namespace
 
-// Everything else is compiled with hidden visibility.
+// The build hides all other symbols.
 #pragma GCC visibility push(default)
 const StepCallbacks* distgpu_load_step(const char* plugin_file) noexcept {
     static constexpr StepCallbacks callbacks{

@@ -1,5 +1,5 @@
 // Keeps std::from_chars for double, which only decimal() calls, out of the plugin: with it,
-// libstdc++ would set up its memory resources in every process that loads the plugin.
+// libstdc++ would set up its memory resources in each process of a step that uses distgpu.
 #include "base/values.h"
 
 #include <charconv>

@@ -1,6 +1,6 @@
 #define FMT_HEADER_ONLY 1  // fmt's own code is compiled into this file, and into no other
-// Without std::locale, whose tables would double what every launch of the cluster relocates when it
-// loads the plugin. The first is for fmt 8 to 10, the second for 11.
+// Without std::locale, whose tables would double what the loader relocates in each process of a
+// step that uses distgpu. The first is for fmt 8 to 10, the second for 11.
 #define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #define FMT_USE_LOCALE 0
 #include "base/format.h"

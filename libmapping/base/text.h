@@ -1,6 +1,6 @@
 // Texts for constant tables. The loader fills in every pointer of a table in each process that
-// loads the plugin, also in steps without distgpu; writing those pages took a third of the loading
-// time. A Literal contains no pointer, and a Text is half as large as a std::string_view.
+// loads spank_distgpu_step.so; writing those pages took a third of its loading time. A Literal
+// contains no pointer, and a Text is half as large as a std::string_view.
 #pragma once
 
 #include <fmt/core.h>

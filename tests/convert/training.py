@@ -28,7 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = conftest.ROOT
 SANDBOX = str(ROOT / "tools/sandbox/sandbox")
 BUILD = ROOT / "build/dev"
-PLUGIN = os.environ.get("DISTGPU_PLUGIN", str(BUILD / "spank_plugin/spank_distgpu.so"))
+PLUGIN = pathlib.Path(os.environ.get("DISTGPU_PLUGIN", BUILD / "spank_plugin/spank_distgpu.so"))
 COMMAND = os.environ.get("DISTGPU_COMMAND", str(BUILD / "tools/distgpu/distgpu"))
 COMMANDS = (
     "awk basename bash cat cut date dirname env expr false getent grep head hostname id ip ls mkdir "
@@ -74,7 +74,8 @@ class Cluster:
             (programs / name).symlink_to("stand_in")
         shutil.copy(COMMAND, programs / "distgpu")
         shutil.copy(PLUGIN, self.scratch)
-        plugin = f"{self.scratch}/{pathlib.Path(PLUGIN).name} command={programs}/distgpu cpus=keep"
+        shutil.copy(PLUGIN.with_name(f"{PLUGIN.stem}_step.so"), self.scratch)
+        plugin = f"{self.scratch}/{PLUGIN.name} command={programs}/distgpu cpus=keep"
         up = "up --nodes 8 --cpus 128 --gpus 8 --conf FirstJobId=700000 --plugin".split()
         self._sandbox(*up, plugin)
         for host in ["login"] + [f"node0{i}" for i in range(1, 9)]:

@@ -63,7 +63,8 @@ class Cluster:
 
     def _up(self) -> None:
         self.scratch.chmod(0o1777)
-        for file in (self.plugin, self.command):
+        step_file = self.plugin.with_name(f"{self.plugin.stem}_step.so")
+        for file in (self.plugin, step_file, self.command):
             shutil.copy(file, self.scratch)
         programs = self.scratch / "programs"
         shutil.copytree(HERE / "programs", programs, ignore=shutil.ignore_patterns("__pycache__"))

@@ -39,13 +39,16 @@ teardown() {
 
 # bats test_tags=short
 @test "its code stays in memory for threads that outlast Slurm's use of it" {
-    run -0 readelf --wide --dynamic "$step_file"
-    [[ $output == *NODELETE* ]]
+    local file
+    for file in "$plugin" "$step_file"; do
+        run -0 readelf --wide --dynamic "$file"
+        [[ $output == *NODELETE* ]]
+    done
 }
 
 # bats test_tags=short
 @test "an exception that nothing catches is named, without libstdc++'s demangler" {
-    run -1 grep --text --count '{default arg#' "$step_file" # of a demangler's texts
+    run -1 grep --text --no-filename '{default arg#' "$plugin" "$step_file" # of a demangler's texts
     ${CXX:-c++} -std=c++20 -static-libstdc++ -x c++ -o "$BATS_TEST_TMPDIR/lost" \
         "$root/spank_plugin/terminate.cpp" - <<'CPP'
 #include <cstdarg>

@@ -31,13 +31,16 @@ class Cluster:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="distgpu-signals-"))
         self.folder.chmod(0o1777)
         command = pathlib.Path(os.environ.get("DISTGPU_COMMAND", build / "tools/distgpu/distgpu"))
-        plugin = os.environ.get("DISTGPU_PLUGIN", build / "spank_plugin/spank_distgpu.so")
+        plugin = pathlib.Path(
+            os.environ.get("DISTGPU_PLUGIN", build / "spank_plugin/spank_distgpu.so")
+        )
         parent = command.with_name("distgpu-task")
         if not parent.exists():
             parent = command.parent / "../libexec/distgpu/distgpu-task"
         for source, target in (
             (command, "bin/distgpu"),
             (plugin, "spank_distgpu.so"),
+            (plugin.with_name(f"{plugin.stem}_step.so"), "spank_distgpu_step.so"),
             (parent, "libexec/distgpu/distgpu-task"),
             *((HERE / file, file) for file in files),
         ):
